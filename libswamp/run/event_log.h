@@ -1,0 +1,41 @@
+/* The event log of one run: finished bytes, numbered once, with cursors into them. The caller holds the run's lock. */
+#ifndef SWAMP_RUN_EVENT_LOG_H
+#define SWAMP_RUN_EVENT_LOG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Events lie back to back in chunks (an event never crosses one), each with "seq":N already in it as the last member.
+ * The oldest are evicted when the bytes or the count pass their limit. Knows nothing of viewers or threads.
+ */
+typedef struct swamp__event_log swamp__event_log;
+
+/* A place in a log. Zeroed it stands before the first event. Never owns anything; survives eviction. */
+typedef struct swamp__log_cursor {
+    uint64_t next_seq; /* 0 is taken as 1 */
+    uint64_t chunk;    /* hint: number of the chunk that holds next_seq, and ... */
+    size_t offset;     /* ... its place there; found by search when the hint does not fit */
+} swamp__log_cursor;
+
+swamp__event_log *swamp__event_log_new(size_t max_bytes, size_t max_events); /* NULL: out of memory */
+void swamp__event_log_free(swamp__event_log *log);
+
+/*
+ * Appends one event: `json` is a checked JSON object of `len` bytes without a member "seq"; the log adds it.
+ * SWAMP_OK and *seq; SWAMP_E_NOMEM. No allocation but that of a chunk every 64 KiB.
+ */
+int swamp__event_log_append(swamp__event_log *log, const char *json, size_t len, uint64_t *seq);
+
+uint64_t swamp__event_log_first(const swamp__event_log *log); /* the oldest kept; head + 1 when none is kept */
+uint64_t swamp__event_log_head(const swamp__event_log *log);  /* the newest ever; 0: none yet */
+size_t swamp__event_log_bytes(const swamp__event_log *log);
+size_t swamp__event_log_evict(swamp__event_log *log, size_t bytes); /* drops the oldest; returns the bytes given back */
+
+#define SWAMP__LOG_NONE 0  /* the cursor is at the head */
+#define SWAMP__LOG_EVENT 1 /* *event and *len are set, borrowed until the lock is left; the cursor went on */
+#define SWAMP__LOG_GAP 2   /* *from .. *to were evicted; the cursor went behind them */
+int swamp__event_log_next(const swamp__event_log *log, swamp__log_cursor *cursor, const char **event, size_t *len,
+                          uint64_t *from, uint64_t *to);
+
+#endif

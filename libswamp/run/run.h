@@ -1,0 +1,98 @@
+/* One run: its log, its states, and the mailbox through which the host's threads reach the core. */
+#ifndef SWAMP_RUN_RUN_H
+#define SWAMP_RUN_RUN_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <swamp/run.h>
+#include "../util/id.h"
+#include "../util/list.h"
+#include "../util/timers.h"
+#include "../wire/limits.h"
+#include "event_log.h"
+
+/*
+ * States (core's thread):
+ *
+ *   ADMITTED --commit done--> RUNNING --finish--> FINISHING --final commit done--> FINISHED --linger--> (gone)
+ *      |                        |                    |
+ *      | failed, unknown        +------- fenced -----+--> LOST --host's finish, viewers told--> (gone)
+ *      v
+ *   CLEANING --keys confirmed away--> (gone)
+ */
+#define SWAMP__RUN_ADMITTED 1
+#define SWAMP__RUN_RUNNING 2
+#define SWAMP__RUN_FINISHING 3
+#define SWAMP__RUN_FINISHED 4
+#define SWAMP__RUN_LOST 5
+#define SWAMP__RUN_CLEANING 6
+
+typedef struct swamp__registry swamp__registry;
+
+/* The public opaque type. Counted: the registry, the host (START until finish) and each viewer hold a reference. */
+struct swamp_run {
+    /* set before it is shared, never changed */
+    char id[SWAMP__ID_SIZE];
+    char epoch[SWAMP__ID_SIZE];
+    char kind[32];              /* workflow-run, method-run */
+    char *resource_name;        /* workflowName */
+    char *workflow_id;
+    char *principal;
+    char *request_type;         /* workflow.run */
+    char *payload;              /* the request's payload, for START */
+    size_t payload_len;
+    char started_at[32];
+    int64_t started_at_unix_ms;
+    swamp__registry *registry;  /* outlives the run: counted */
+
+    /* any thread, under lock */
+    pthread_mutex_t lock;
+    swamp__event_log *log;
+    int closed;                 /* 0; SWAMP_E_FENCED or SWAMP_E_CLOSED: what emit and update return */
+    char *update;               /* progress not yet taken by the core; NULL: none */
+    size_t update_len;
+    int finish_called;          /* the host called finish: the mailbox holds the end */
+    int finish_status;          /* SWAMP_RUN_... */
+    char *last_event;           /* withheld until the final commit; NULL: none */
+    size_t last_event_len;
+    int dirty;                  /* in the registry's dirty list, or about to be */
+    swamp__link dirty_link;     /* under the registry's lock */
+    int refs;                   /* atomic */
+
+    /* core's thread */
+    int state;
+    int status;                 /* SWAMP_RUN_..., from FINISHING on */
+    const char *interrupt_reason; /* static: instance_shutdown, instance_fenced, max_run_duration; NULL */
+    int cancel_asked;
+    char *cancel_reason;
+    int host_has_it;            /* START was given to the host, finish not yet taken */
+    char *run_json;             /* the host's members of RUN as last given */
+    size_t run_json_len;
+    uint64_t active_revision;   /* of active-runs/{id} at admission: every later write checks it */
+    uint64_t history_revision;  /* of runs/{id} as last written */
+    int64_t finished_at_ms;     /* monotonic, for linger */
+    int64_t finished_at_unix_ms;
+    int64_t progress_at_ms;     /* last progress write began */
+    int progress_pending;
+    int writing;                /* a question about this run is with the store */
+    int tries;                  /* of the final commit, for its back-off */
+    swamp__timer timer;         /* progress, back-off or linger: the state says which */
+    swamp__timer duration_timer; /* max run duration */
+    swamp__list viewers;        /* of server/ */
+    size_t viewer_count;
+    swamp__timer flush_timer;   /* of server/: the coalescing window */
+    int64_t flushed_at_ms;
+};
+
+const char *swamp__run_status_text(const swamp_run *run); /* running, succeeded, failed, cancelled: what `state` of run.attached says */
+
+swamp_run *swamp__run_ref(swamp_run *run);
+void swamp__run_unref(swamp_run *run); /* NULL is fine; frees at the last one */
+
+/* Any thread. The contracts of swamp_run_emit, _update and _finish. */
+int swamp__run_emit(swamp_run *run, const char *json, size_t len);
+int swamp__run_update(swamp_run *run, const char *json, size_t len);
+int swamp__run_finish(swamp_run *run, int status, const char *last, size_t last_len, const char *json, size_t len);
+
+#endif

@@ -1,0 +1,13 @@
+/* Runs libcheck suites in TAP mode, as meson reads it. */
+#include <stdlib.h>
+#include "tap.h"
+
+int
+tap_main(Suite *suite)
+{
+    SRunner *runner = srunner_create(suite);
+    srunner_set_tap(runner, "-");
+    srunner_run_all(runner, CK_SILENT);
+    srunner_free(runner);
+    return 0;
+}

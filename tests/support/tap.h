@@ -1,0 +1,10 @@
+/* Runs libcheck suites in TAP mode, as meson reads it. */
+#ifndef SWAMP_TESTS_TAP_H
+#define SWAMP_TESTS_TAP_H
+
+#include <check.h>
+
+/* Returns what main() must return: 0, since meson reads the lines and takes another value for an error of the program. */
+int tap_main(Suite *suite);
+
+#endif
