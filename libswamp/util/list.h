@@ -43,6 +43,15 @@ swamp__list_push(swamp__list *list, swamp__link *link) /* at the end */
 }
 
 static inline void
+swamp__list_push_front(swamp__list *list, swamp__link *link)
+{
+    link->next = list->head.next;
+    link->prev = &list->head;
+    list->head.next->prev = link;
+    list->head.next = link;
+}
+
+static inline void
 swamp__link_remove(swamp__link *link) /* no effect in no list */
 {
     if (!link->next)
