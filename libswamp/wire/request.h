@@ -27,9 +27,9 @@ typedef struct swamp__request {
     swamp__json payload;                  /* type 0 when absent */
     const char *type_text;                /* static; NULL when unknown */
     char run_id[SWAMP__ID_MAX * 4 + 1];   /* attach, run.cancel */
-    char name[SWAMP__ID_MAX * 4 + 1];     /* workflowIdOrName, modelIdOrName; SWAMP_E_RULES above 1,024 bytes */
+    char name[SWAMP__ID_MAX * 4 + 1];     /* workflowIdOrName, modelIdOrName; more than 1,024 bytes are refused */
     char epoch[257];
-    int has_epoch;
+    int has_epoch;                        /* also with an epoch that is "": a mismatch, PROTOCOL 3 */
     uint64_t after_seq;
     char reason[SWAMP__REASON_MAX + 1];   /* cut at a character's start */
     char workflow[SWAMP__ID_MAX * 4 + 1]; /* run.history */
@@ -44,6 +44,12 @@ typedef struct swamp__request {
  * to answer under ("unknown" if there is none to trust). SWAMP_E_NOMEM.
  */
 int swamp__request_read(const char *text, size_t len, swamp__request *out, const char **message);
+
+/*
+ * Appends the error frame for a request that was refused, under its id as the client wrote it: that also reaches a
+ * client whose id is longer than out->id can hold, or has a NUL or a lone surrogate in it. request->id does not.
+ */
+void swamp__request_put_refusal(swamp__buf *out, const swamp__request *request, const char *message);
 
 /* Writers for the client: append one message. Payload NULL: none. */
 void swamp__request_put(swamp__buf *out, const char *type, const char *id, const char *payload, size_t payload_len);
