@@ -9,8 +9,8 @@
 #define SEGMENT_MAX 200
 
 /*
- * Ids are copied as they are, so that an id that was read out of a key leads to the same key again; names are free
- * text, so '%' is escaped too and two different names (up to the cut) never share a key.
+ * Ids are copied as they are, so that an id that was read out of a key leads to the same key again; names are
+ * free text, so '%' is escaped too and two different names (up to the cut) never share a key.
  */
 enum segment { SEGMENT_ID, SEGMENT_NAME };
 

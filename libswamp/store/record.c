@@ -1,4 +1,5 @@
-/* The small control-plane records (PROTOCOL 5): members are added by later versions, so reading takes what it knows. */
+/* The small control-plane records (PROTOCOL 5): members are added by later versions, so reading takes what it
+ * knows. */
 #include "record.h"
 
 #include <string.h>
@@ -8,7 +9,8 @@
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-/* Durations of a record that somebody else wrote: bounded, so that sums and multiples of them cannot overflow. */
+/* Durations of a record that somebody else wrote: bounded, so that sums and multiples of them cannot
+ * overflow. */
 #define DURATION_MAX_MS (7 * 24 * 3600 * (int64_t)1000)
 
 static const swamp__field heartbeat_fields[] = {
@@ -40,7 +42,8 @@ static const swamp__field cancel_fields[] = {
     SWAMP__FIELD("requestedAt", SWAMP__FIELD_TEXT, swamp__cancel_record, requested_at),
 };
 
-/* Liveness goes by revision, so a record that cannot be read is no disaster: it is SWAMP_E_CORRUPT, all members empty. */
+/* Liveness goes by revision, so a record that cannot be read is no disaster: it is SWAMP_E_CORRUPT, all
+ * members empty. */
 static int
 read_record(const char *json, size_t len, const swamp__field *fields, size_t count, void *out)
 {

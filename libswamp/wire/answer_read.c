@@ -1,4 +1,5 @@
-/* What a server says (PROTOCOL 3), read by the client: leniently, since the server may be older or newer than we are. */
+/* What a server says (PROTOCOL 3), read by the client: leniently, since the server may be older or newer than
+ * we are. */
 #include "answer.h"
 
 #include <string.h>
@@ -14,7 +15,7 @@ struct envelope {
 };
 
 static const swamp__field envelope_fields[] = {
-    SWAMP__FIELD("type", SWAMP__FIELD_ID, struct envelope, type),
+    SWAMP__FIELD("type", SWAMP__FIELD_TEXT, struct envelope, type),
     SWAMP__FIELD("id", SWAMP__FIELD_JSON, struct envelope, id),
     SWAMP__FIELD("event", SWAMP__FIELD_JSON, struct envelope, event),
     SWAMP__FIELD("run", SWAMP__FIELD_JSON, struct envelope, run),
@@ -190,7 +191,8 @@ swamp__answer_read(const char *text, size_t len, swamp__answer *out)
     if (!envelope.type[0])
         return SWAMP_E_PROTOCOL;
     out->type = type_of(envelope.type);
-    if (envelope.id.type == SWAMP__JSON_STRING && swamp__json_copy(envelope.id, out->id, sizeof(out->id)) != SWAMP_OK)
+    if (envelope.id.type == SWAMP__JSON_STRING &&
+        swamp__json_copy(envelope.id, out->id, sizeof(out->id)) != SWAMP_OK)
         out->id[0] = 0;
     if (out->type == SWAMP__ANS_EVENT)
         return read_event(envelope.event, out);

@@ -1,4 +1,5 @@
-/* Lenient reading of objects that others wrote: one walk fills a struct from a table of members. Requests are stricter. */
+/* Lenient reading of objects that others wrote: one walk fills a struct from a table of members. Requests are
+ * stricter. */
 #ifndef SWAMP_WIRE_FIELDS_H
 #define SWAMP_WIRE_FIELDS_H
 
@@ -25,12 +26,14 @@ typedef struct swamp__field {
     }
 
 /*
- * Walks `object` once; members that are missing or of another type leave their place in `out` as it is, so the caller
- * sets the defaults. Without effect on what is no object. Of a key that occurs twice the last one counts.
+ * Walks `object` once; members that are missing or of another type leave their place in `out` as it is, so
+ * the caller sets the defaults. Without effect on what is no object. Of a key that occurs twice the last one
+ * counts.
  */
 void swamp__fields_read(swamp__json object, const swamp__field *fields, size_t count, void *out);
 
-/* Decoded text, zero-terminated, cut at a character's start where it does not fit; "" when it is no usable string. */
+/* Decoded text, zero-terminated, cut at a character's start where it does not fit; "" when it is no usable
+ * string. */
 void swamp__fields_cut(swamp__json string, char *out, size_t cap);
 
 /* The largest n <= max at which text may be cut without splitting a UTF-8 character. */

@@ -1,4 +1,5 @@
-/* Requests (PROTOCOL 2): one table says what each type's payload must hold, one walk over the payload checks it. */
+/* Requests (PROTOCOL 2): one table says what each type's payload must hold, one walk over the payload checks
+ * it. */
 #include "request.h"
 
 #include <assert.h>
@@ -51,7 +52,8 @@ static const struct member method_run[] = {
 };
 static const struct member attach[] = {
     {"runId", FORM_ID, 1, PLACE(run_id), "payload.runId must be a run id"},
-    {"afterSeq", FORM_SEQ, 0, PLACE(after_seq), "payload.afterSeq must be a whole number, written in digits only"},
+    {"afterSeq", FORM_SEQ, 0, PLACE(after_seq),
+     "payload.afterSeq must be a whole number, written in digits only"},
     {"epoch", FORM_EPOCH, 0, PLACE(epoch), "payload.epoch must be a string"},
 };
 static const struct member run_cancel[] = {
@@ -132,8 +134,8 @@ read_string(swamp__json value, enum form form, char *place, size_t cap)
         return 0;
     switch (form) {
     case FORM_ID:
-        return swamp__json_characters(value) <= SWAMP__ID_MAX && swamp__json_copy(value, place, cap) == SWAMP_OK &&
-               place[0];
+        return swamp__json_characters(value) <= SWAMP__ID_MAX &&
+               swamp__json_copy(value, place, cap) == SWAMP_OK && place[0];
     case FORM_NAME:
         return swamp__json_copy(value, place, cap) == SWAMP_OK && place[0];
     case FORM_EPOCH:
@@ -233,7 +235,8 @@ read_envelope(swamp__json message, swamp__request *out, swamp__json *type)
         out->id_json.type = 0;
         return "id must be a string";
     }
-    /* Also an id against the rules is answered under itself; one that cannot be held here only as it is written. */
+    /* Also an id against the rules is answered under itself; one that cannot be held here only as it is
+     * written. */
     if (swamp__json_copy(out->id_json, out->id, sizeof(out->id)) != SWAMP_OK) {
         strcpy(out->id, "unknown");
         return "id is too long, or holds what an id may not hold";
@@ -287,12 +290,14 @@ swamp__request_read(const char *text, size_t len, swamp__request *out, const cha
     if (wrong)
         return refuse(wrong, message);
     if (rc == SWAMP_E_RULES)
-        return refuse("the message is nested too deeply, has a key twice, or holds a character or number that is not allowed",
+        return refuse("the message is nested too deeply, has a key twice, or holds a character or number "
+                      "that is not allowed",
                       message);
 
     const struct request_type *type = find_type(type_text);
     if (!type)
-        return refuse(type_text.type == SWAMP__JSON_STRING ? "this type of request is not known" : "type must be a string",
+        return refuse(type_text.type == SWAMP__JSON_STRING ? "this type of request is not known"
+                                                           : "type must be a string",
                       message);
     out->type = type->type;
     out->type_text = type->text;
@@ -331,7 +336,8 @@ swamp__request_put(swamp__buf *out, const char *type, const char *id, const char
 }
 
 void
-swamp__request_put_attach(swamp__buf *out, const char *id, const char *run_id, const char *epoch, uint64_t after_seq)
+swamp__request_put_attach(swamp__buf *out, const char *id, const char *run_id, const char *epoch,
+                          uint64_t after_seq)
 {
     open_message(out, "run.attach", id);
     swamp__buf_text(out, ",\"payload\":{");
