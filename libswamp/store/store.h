@@ -1,4 +1,5 @@
-/* Checked calls into a store: arguments, sizes and answers of a vtable are held against its contract here, once. */
+/* Checked calls into a store: arguments, sizes and answers of a vtable are held against its contract here,
+ * once. */
 #ifndef SWAMP_STORE_STORE_H
 #define SWAMP_STORE_STORE_H
 
@@ -11,7 +12,8 @@ swamp_store *swamp__store_ref(swamp_store *store); /* one more reference; return
  * Reads one value into `value` (cleared first). SWAMP_OK; SWAMP_ABSENT; < 0. *revision may be NULL.
  * The public swamp_store_get/list/commit are the other checked calls.
  */
-int swamp__store_read(swamp_store *store, const char *key, int timeout_ms, swamp__buf *value, uint64_t *revision);
+int swamp__store_read(swamp_store *store, const char *key, int timeout_ms, swamp__buf *value,
+                      uint64_t *revision);
 
 /* Makers of operations, so that batches read like the tables of PROTOCOL 5. */
 swamp_store_op swamp__op_put(const char *key, const swamp__buf *value, int condition, uint64_t revision);
