@@ -1,0 +1,25 @@
+/* The public client handle's inside, shared by the files of api/ that serve it. */
+#ifndef SWAMP_API_CLIENT_H
+#define SWAMP_API_CLIENT_H
+
+#include <swamp/client.h>
+#include "home.h"
+#include "line.h"
+#include "../util/error.h"
+
+struct swamp_client {
+    swamp_client_options given; /* defaults filled in; texts are owned */
+    swamp__log log;
+    swamp__error error;
+    swamp__loop *loop;
+    swamp__dialer *dialer;
+    swamp__home *home;
+};
+
+/*
+ * Where lines lead, as a copy that a session may keep while it lives in the home: `token` is borrowed from
+ * the client or NULL, `dialer` and `instance` are only used on the loop's thread before the home closes.
+ */
+swamp__line_target swamp__client_target(const swamp_client *client);
+
+#endif
