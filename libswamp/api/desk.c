@@ -2,6 +2,7 @@
  * if need be. */
 #include <errno.h>
 #include <time.h>
+#include <swamp/status.h>
 #include "desk.h"
 #include "../util/alloc.h"
 

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdint.h>
+#include <swamp/client.h>
 #include "home.h"
 #include "line.h"
 #include "../session/session.h"
