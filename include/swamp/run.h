@@ -177,7 +177,8 @@ SWAMP_API int swamp_run_update(swamp_run *run, const char *run_json, size_t len)
  * @param      run_json         as for swamp_run_update(); NULL: what was last given
  * @param      run_len          its bytes
  * @return SWAMP_OK; SWAMP_E_INVALID, SWAMP_E_JSON, SWAMP_E_RULES, SWAMP_E_TOO_BIG (the run still ends, as failed and
- *         without that text); SWAMP_E_FENCED (the end was not recorded: the run was taken away)
+ *         without that text), SWAMP_E_NOMEM (as before); SWAMP_E_FENCED (the end was not recorded: the run was taken
+ *         away), SWAMP_E_CLOSED (nor was it: the server's stop had ended the run, or the server was freed)
  * @thread any
  * @since  0.1
  */

@@ -1,14 +1,15 @@
 /* The event log of one run: finished bytes, numbered once, with cursors into them. */
+#include "event_log.h"
+
 #include <assert.h>
-#include <stdint.h>
 #include <string.h>
 #include <swamp/status.h>
 #include "../util/alloc.h"
-#include "event_log.h"
 
 /*
- * A chunk is 64 KiB, the first two are smaller: most runs are short, and thousands of them linger. An event that needs
- * more gets a chunk of its own size. Chunks are numbered from 1, so that the hint of a zeroed cursor never fits.
+ * A chunk is 64 KiB, the first two are smaller: most runs are short, and thousands of them linger. An event
+ * that needs more gets a chunk of its own size. Chunks are numbered from 1, so that the hint of a zeroed
+ * cursor never fits.
  */
 #define CHUNK_FIRST 4096u
 #define CHUNK_FULL 65536u
@@ -28,9 +29,9 @@ typedef struct log_chunk {
 
 struct swamp__event_log {
     size_t max_bytes, max_events;
-    size_t bytes;          /* of the events kept, without their heads */
-    uint64_t first, head;  /* seq of the oldest kept and of the newest ever */
-    log_chunk **chunks;    /* those with kept events are [front, front + count) */
+    size_t bytes;         /* of the events kept, without their heads */
+    uint64_t first, head; /* seq of the oldest kept and of the newest ever */
+    log_chunk **chunks;   /* those with kept events are [front, front + count) */
     size_t front, count, cap;
     uint64_t front_number; /* the number of chunks[front] */
 };
@@ -167,7 +168,8 @@ keep_limits(swamp__event_log *log)
         drop_oldest(log);
 }
 
-/* Writes ,"seq":N} (the comma where there are other members) to the end of `space`; this is the hot path, no printf here. */
+/* Writes ,"seq":N} (the comma where there are other members) to the end of `space`; this is the hot path, no
+ * printf here. */
 static const char *
 write_tail(char *space, size_t size, uint64_t seq, int is_only_member, size_t *len)
 {
@@ -190,7 +192,8 @@ swamp__event_log_append(swamp__event_log *log, const char *json, size_t len, uin
 {
     assert(len >= 2 && json[0] == '{' && json[len - 1] == '}');
 
-    /* {"kind":"x" } becomes {"kind":"x","seq":7}, and { } becomes {"seq":7} (PROTOCOL 3: seq is the last member). */
+    /* {"kind":"x" } becomes {"kind":"x","seq":7}, and { } becomes {"seq":7} (PROTOCOL 3: seq is the last
+     * member). */
     size_t inside = len - 1;
     while (inside > 1 && strchr(" \t\r\n", json[inside - 1]))
         inside--;

@@ -1,4 +1,5 @@
-/* The event log of one run: finished bytes, numbered once, with cursors into them. The caller holds the run's lock. */
+/* The event log of one run: finished bytes, numbered once, with cursors into them. The caller holds the run's
+ * lock. */
 #ifndef SWAMP_RUN_EVENT_LOG_H
 #define SWAMP_RUN_EVENT_LOG_H
 
@@ -6,8 +7,9 @@
 #include <stdint.h>
 
 /*
- * Events lie back to back in chunks (an event never crosses one), each with "seq":N already in it as the last member.
- * The oldest are evicted when the bytes or the count pass their limit. Knows nothing of viewers or threads.
+ * Events lie back to back in chunks (an event never crosses one), each with "seq":N already in it as the last
+ * member. The oldest are evicted when the bytes or the count pass their limit. Knows nothing of viewers or
+ * threads.
  */
 typedef struct swamp__event_log swamp__event_log;
 
@@ -27,15 +29,18 @@ void swamp__event_log_free(swamp__event_log *log);
  */
 int swamp__event_log_append(swamp__event_log *log, const char *json, size_t len, uint64_t *seq);
 
-uint64_t swamp__event_log_first(const swamp__event_log *log); /* the oldest kept; head + 1 when none is kept */
-uint64_t swamp__event_log_head(const swamp__event_log *log);  /* the newest ever; 0: none yet */
+uint64_t
+swamp__event_log_first(const swamp__event_log *log);         /* the oldest kept; head + 1 when none is kept */
+uint64_t swamp__event_log_head(const swamp__event_log *log); /* the newest ever; 0: none yet */
 size_t swamp__event_log_bytes(const swamp__event_log *log);
-size_t swamp__event_log_evict(swamp__event_log *log, size_t bytes); /* drops the oldest; returns the bytes given back */
+size_t swamp__event_log_evict(swamp__event_log *log,
+                              size_t bytes); /* drops the oldest; returns the bytes given back */
 
 #define SWAMP__LOG_NONE 0  /* the cursor is at the head */
-#define SWAMP__LOG_EVENT 1 /* *event and *len are set, borrowed until the lock is left; the cursor went on */
+#define SWAMP__LOG_EVENT 1 /* *event and *len are set, borrowed until the lock is left; the cursor went on   \
+                            */
 #define SWAMP__LOG_GAP 2   /* *from .. *to were evicted; the cursor went behind them */
-int swamp__event_log_next(const swamp__event_log *log, swamp__log_cursor *cursor, const char **event, size_t *len,
-                          uint64_t *from, uint64_t *to);
+int swamp__event_log_next(const swamp__event_log *log, swamp__log_cursor *cursor, const char **event,
+                          size_t *len, uint64_t *from, uint64_t *to);
 
 #endif

@@ -1,0 +1,298 @@
+/* One run: its references, and the mailbox through which the host's threads reach the core. */
+#include "run.h"
+
+#include <assert.h>
+#include <string.h>
+#include <swamp/status.h>
+#include "../util/alloc.h"
+#include "../wire/json.h"
+#include "registry.h"
+
+/* References. */
+
+swamp_run *
+swamp__run_ref(swamp_run *run)
+{
+    __atomic_add_fetch(&run->refs, 1, __ATOMIC_RELAXED);
+    return run;
+}
+
+static void
+free_run(swamp_run *run)
+{
+    /* Maybe on a host's thread, maybe long after the instance: timers were destroyed by the registry. */
+    assert(!swamp__link_linked(&run->dirty_link));
+    if (run->log)
+        __atomic_sub_fetch(&run->registry->log_bytes, swamp__event_log_bytes(run->log), __ATOMIC_RELAXED);
+    swamp__event_log_free(run->log);
+    pthread_mutex_destroy(&run->lock);
+    swamp__free(run->resource_name);
+    swamp__free(run->workflow_id);
+    swamp__free(run->principal);
+    swamp__free(run->request_type);
+    swamp__free(run->payload);
+    swamp__free(run->update);
+    swamp__free(run->last_event);
+    swamp__free(run->cancel_reason);
+    swamp__free(run->run_json);
+    swamp__free(run->final_json);
+    swamp__registry_unref(run->registry);
+    swamp__free(run);
+}
+
+void
+swamp__run_unref(swamp_run *run)
+{
+    if (run && __atomic_sub_fetch(&run->refs, 1, __ATOMIC_ACQ_REL) == 0)
+        free_run(run);
+}
+
+const char *
+swamp__run_status_text(const swamp_run *run)
+{
+    /* Truth is written before it is told: until the final commit is done, a run is running. */
+    if (run->state != SWAMP__RUN_FINISHED)
+        return "running";
+    switch (run->status) {
+    case SWAMP_RUN_SUCCEEDED:
+        return "succeeded";
+    case SWAMP_RUN_CANCELLED:
+        return "cancelled";
+    default:
+        return "failed";
+    }
+}
+
+/* Texts. */
+
+static int
+replace_text(char **text, size_t *text_len, const char *with, size_t len)
+{
+    char *copy = swamp__strndup(with, len);
+    if (!copy)
+        return SWAMP_E_NOMEM;
+    swamp__free(*text);
+    *text = copy;
+    *text_len = len;
+    return SWAMP_OK;
+}
+
+int
+swamp__run_set_json(swamp_run *run, const char *json, size_t len)
+{
+    return replace_text(&run->run_json, &run->run_json_len, json, len);
+}
+
+int
+swamp__run_set_resource(swamp_run *run, const char *resource_name, const char *workflow_id)
+{
+    char *name = swamp__strdup(resource_name), *id = swamp__strdup(workflow_id);
+    if ((resource_name && !name) || (workflow_id && !id)) {
+        swamp__free(name);
+        swamp__free(id);
+        return SWAMP_E_NOMEM;
+    }
+    swamp__free(run->resource_name);
+    swamp__free(run->workflow_id);
+    run->resource_name = name;
+    run->workflow_id = id;
+    return SWAMP_OK;
+}
+
+static int
+check_object(const char *json, size_t len, size_t max, swamp__json *out)
+{
+    if (!json)
+        return SWAMP_E_INVALID;
+    if (len > max)
+        return SWAMP_E_TOO_BIG;
+    int rc = swamp__json_check(json, len, SWAMP__JSON_STRICT, out);
+    if (rc == SWAMP_OK && out->type != SWAMP__JSON_OBJECT)
+        rc = SWAMP_E_INVALID;
+    return rc;
+}
+
+/* PROTOCOL 4: an event that brings its own seq is refused. Slow for a large event, so never under the lock.
+ */
+static int
+check_event(const char *json, size_t len, swamp__json *out)
+{
+    swamp__json seq;
+    int rc = check_object(json, len, SWAMP__EVENT_MAX, out);
+    if (rc == SWAMP_OK && swamp__json_find(*out, "seq", &seq))
+        rc = SWAMP_E_INVALID;
+    return rc;
+}
+
+void
+swamp__run_splice(swamp__buf *out, const char *event, size_t len, const char *final_json, size_t final_len)
+{
+    const swamp__json object = {event, len, SWAMP__JSON_OBJECT};
+    swamp__json member;
+    if (!final_json || !swamp__json_find(object, "run", &member) || member.type != SWAMP__JSON_NULL) {
+        swamp__buf_append(out, event, len);
+        return;
+    }
+    const char *behind = member.at + member.len;
+    swamp__buf_append(out, event, (size_t)(member.at - event));
+    swamp__buf_append(out, final_json, final_len);
+    swamp__buf_append(out, behind, (size_t)(event + len - behind));
+}
+
+/* The mailbox: any thread. */
+
+/* Under the run's lock: 1 if the caller must touch the registry once it has left the lock. */
+static int
+mark_dirty(swamp_run *run)
+{
+    int was_dirty = run->dirty;
+    run->dirty = 1;
+    return !was_dirty;
+}
+
+int
+swamp__run_append(swamp_run *run, const char *json, size_t len)
+{
+    uint64_t seq;
+    size_t before = swamp__event_log_bytes(run->log);
+    int rc = swamp__event_log_append(run->log, json, len, &seq);
+    /* May be less than before, when old events had to go; the difference is right all the same. */
+    __atomic_add_fetch(&run->registry->log_bytes, swamp__event_log_bytes(run->log) - before,
+                       __ATOMIC_RELAXED);
+    return rc;
+}
+
+int
+swamp__run_emit(swamp_run *run, const char *json, size_t len)
+{
+    swamp__json event;
+    int rc = check_event(json, len, &event);
+    if (rc != SWAMP_OK)
+        return rc;
+
+    int touch = 0;
+    pthread_mutex_lock(&run->lock);
+    rc = run->closed ? run->closed : swamp__run_append(run, event.at, event.len);
+    if (rc == SWAMP_OK)
+        touch = mark_dirty(run);
+    pthread_mutex_unlock(&run->lock);
+    if (touch)
+        swamp__registry_touch(run->registry, run);
+    return rc;
+}
+
+int
+swamp__run_update(swamp_run *run, const char *json, size_t len)
+{
+    swamp__json object;
+    int rc = check_object(json, len, SWAMP__RUN_JSON_MAX, &object);
+    if (rc != SWAMP_OK)
+        return rc;
+    char *text = swamp__strndup(object.at, object.len);
+    if (!text)
+        return SWAMP_E_NOMEM;
+
+    int touch = 0;
+    pthread_mutex_lock(&run->lock);
+    rc = run->closed;
+    if (rc == SWAMP_OK) {
+        char *older = run->update; /* the last one wins */
+        run->update = text;
+        run->update_len = object.len;
+        text = older;
+        touch = mark_dirty(run);
+    }
+    pthread_mutex_unlock(&run->lock);
+    swamp__free(text);
+    if (touch)
+        swamp__registry_touch(run->registry, run);
+    return rc;
+}
+
+/* An end as it was checked and copied, before it goes into the mailbox. */
+typedef struct run_end {
+    int status;
+    char *last_event, *json; /* NULL: none */
+    size_t last_event_len, json_len;
+} run_end;
+
+/* What is bad is left out, and the run ends as failed: an end is never refused. */
+static int
+prepare_end(run_end *end, const char *last, size_t last_len, const char *json, size_t len)
+{
+    int rc = SWAMP_OK;
+    if (end->status < SWAMP_RUN_SUCCEEDED || end->status > SWAMP_RUN_CANCELLED)
+        rc = SWAMP_E_INVALID;
+
+    swamp__json value;
+    if (last) {
+        int last_rc = check_event(last, last_len, &value);
+        if (last_rc == SWAMP_OK)
+            last_rc = replace_text(&end->last_event, &end->last_event_len, value.at, value.len);
+        if (rc == SWAMP_OK)
+            rc = last_rc;
+    }
+    if (json) {
+        int json_rc = check_object(json, len, SWAMP__RUN_JSON_MAX, &value);
+        if (json_rc == SWAMP_OK)
+            json_rc = replace_text(&end->json, &end->json_len, value.at, value.len);
+        if (rc == SWAMP_OK)
+            rc = json_rc;
+    }
+    if (rc != SWAMP_OK)
+        end->status = SWAMP_RUN_FAILED;
+    return rc;
+}
+
+/* Under the run's lock: puts the end into the mailbox, unless there is one. What is not needed stays in
+ * `end`. */
+static void
+post_end(swamp_run *run, run_end *end)
+{
+    if (run->finish_called)
+        return;
+    run->finish_called = 1;
+    run->finish_status = end->status;
+    run->last_event = end->last_event;
+    run->last_event_len = end->last_event_len;
+    end->last_event = NULL;
+    if (end->json) {
+        char *older = run->update;
+        run->update = end->json;
+        run->update_len = end->json_len;
+        end->json = older;
+    }
+    if (!run->closed)
+        run->closed = SWAMP_E_CLOSED;
+}
+
+int
+swamp__run_finish(swamp_run *run, int status, const char *last, size_t last_len, const char *json, size_t len)
+{
+    run_end end = {.status = status};
+    int rc = prepare_end(&end, last, last_len, json, len);
+
+    pthread_mutex_lock(&run->lock);
+    if (run->closed)
+        rc = run->closed; /* taken away, or ended before: this end is not recorded */
+    post_end(run, &end);
+    run->host_done = 1;
+    int touch = mark_dirty(run);
+    pthread_mutex_unlock(&run->lock);
+
+    swamp__free(end.last_event);
+    swamp__free(end.json);
+    if (touch)
+        swamp__registry_touch(run->registry, run);
+    swamp__run_unref(run); /* the host's */
+    return rc;
+}
+
+void
+swamp__run_post_end(swamp_run *run, int status)
+{
+    run_end end = {.status = status};
+    pthread_mutex_lock(&run->lock);
+    post_end(run, &end);
+    pthread_mutex_unlock(&run->lock);
+}
