@@ -7,14 +7,19 @@
 #include "../util/buf.h"
 #include "../util/id.h"
 
+/*
+ * Readers: SWAMP_OK; SWAMP_E_CORRUPT: no JSON object; then, and for members that are missing or of another
+ * type, texts are "" and numbers 0. Durations are never negative and at most a week, so that sums of them do
+ * not overflow.
+ */
 typedef struct swamp__heartbeat_record {
     char instance_id[65];
     char hostname[256];
     char started_at[32];
-    char heartbeat_at[32];  /* for people */
-    char address[1024];     /* "" : absent */
+    char heartbeat_at[32]; /* for people */
+    char address[1024];    /* "" : absent */
     int64_t pid;
-    int64_t beat;           /* recognises one's own beat */
+    int64_t beat; /* recognises one's own beat */
     int64_t interval_ms;
     int64_t stale_ttl_ms;
     int64_t active_runs;
@@ -23,7 +28,7 @@ typedef struct swamp__heartbeat_record {
 } swamp__heartbeat_record;
 
 void swamp__heartbeat_write(swamp__buf *out, const swamp__heartbeat_record *record);
-int swamp__heartbeat_read(const char *json, size_t len, swamp__heartbeat_record *out); /* SWAMP_OK, SWAMP_E_CORRUPT */
+int swamp__heartbeat_read(const char *json, size_t len, swamp__heartbeat_record *out);
 
 typedef struct swamp__active_record {
     char instance_id[65];
@@ -34,7 +39,8 @@ typedef struct swamp__active_record {
 } swamp__active_record;
 
 void swamp__active_write(swamp__buf *out, const swamp__active_record *record);
-int swamp__active_read(const char *json, size_t len, swamp__active_record *out); /* SWAMP_OK, SWAMP_E_CORRUPT: no instanceId */
+/* SWAMP_E_CORRUPT also where there is no instanceId. */
+int swamp__active_read(const char *json, size_t len, swamp__active_record *out);
 
 typedef struct swamp__cancel_record {
     char requested_by[129];
@@ -43,6 +49,6 @@ typedef struct swamp__cancel_record {
 } swamp__cancel_record;
 
 void swamp__cancel_write(swamp__buf *out, const swamp__cancel_record *record);
-int swamp__cancel_read(const char *json, size_t len, swamp__cancel_record *out); /* SWAMP_OK, SWAMP_E_CORRUPT */
+int swamp__cancel_read(const char *json, size_t len, swamp__cancel_record *out);
 
 #endif

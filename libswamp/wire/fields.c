@@ -4,16 +4,7 @@
 #include <assert.h>
 #include <string.h>
 #include <swamp/status.h>
-
-size_t
-swamp__fields_cut_at(const char *text, size_t len, size_t max)
-{
-    if (len <= max)
-        return len;
-    while (max > 0 && ((unsigned char)text[max] & 0xC0) == 0x80)
-        max--;
-    return max;
-}
+#include "../util/utf8.h"
 
 void
 swamp__fields_cut(swamp__json string, char *out, size_t cap)
@@ -30,7 +21,7 @@ swamp__fields_cut(swamp__json string, char *out, size_t cap)
     swamp__buf_init(&text);
     /* Without memory the text stays empty: it is for people, and whoever reads a record can bear that. */
     if (swamp__json_decode(string, &text) == SWAMP_OK && !memchr(text.data, 0, text.len)) {
-        size_t len = swamp__fields_cut_at(text.data, text.len, cap - 1);
+        size_t len = swamp__utf8_cut(text.data, text.len, cap - 1);
         memcpy(out, text.data, len);
         out[len] = 0;
     }

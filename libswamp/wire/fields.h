@@ -1,5 +1,4 @@
-/* Lenient reading of objects that others wrote: one walk fills a struct from a table of members. Requests are
- * stricter. */
+/* Lenient reading of objects that others wrote: one walk fills a struct from a table of members. */
 #ifndef SWAMP_WIRE_FIELDS_H
 #define SWAMP_WIRE_FIELDS_H
 
@@ -32,11 +31,7 @@ typedef struct swamp__field {
  */
 void swamp__fields_read(swamp__json object, const swamp__field *fields, size_t count, void *out);
 
-/* Decoded text, zero-terminated, cut at a character's start where it does not fit; "" when it is no usable
- * string. */
+/* Decoded, zero-terminated, cut between two characters where it does not fit; "" for no usable string. */
 void swamp__fields_cut(swamp__json string, char *out, size_t cap);
-
-/* The largest n <= max at which text may be cut without splitting a UTF-8 character. */
-size_t swamp__fields_cut_at(const char *text, size_t len, size_t max);
 
 #endif

@@ -1,5 +1,4 @@
-/* Requests (PROTOCOL 2): one table says what each type's payload must hold, one walk over the payload checks
- * it. */
+/* Requests (PROTOCOL 2): one table says what each type's payload must hold, one walk checks it. */
 #include "request.h"
 
 #include <assert.h>
