@@ -169,7 +169,7 @@ SWAMP_API uint64_t swamp_event_from_seq(const swamp_event *event);
  * Give the last missing number of a GAP.
  *
  * @param      event  the event
- * @return the number; 0 for other types
+ * @return the number; 0 for other types, and for a GAP that reaches to the run's end, where no server knows how far that is
  * @thread any
  * @since  0.1
  */

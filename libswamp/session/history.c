@@ -1,0 +1,103 @@
+/* The final status by way of the history: after an interruption, and for a run that is not found (PROTOCOL
+ * 7). */
+#include <stdio.h>
+#include <string.h>
+#include <swamp/status.h>
+#include "machine.h"
+
+void
+swamp__act_interrupted(swamp__session *session, const swamp__news *news)
+{
+    const swamp__answer *answer = news->answer;
+    int64_t wait_ms =
+        answer->stale_ttl_ms >= 0 ? 2 * answer->stale_ttl_ms : session->options.history_give_up_ms;
+    swamp__session_answered(session);
+    session->goal = SWAMP__AT_ASKING;
+    session->history_until_ms = swamp__now_ms(session->world) + wait_ms;
+    snprintf(session->interrupt_reason, sizeof session->interrupt_reason, "%s", answer->reason);
+    swamp__session_tell(session, &(swamp__told){.type = SWAMP_EVENT_INTERRUPTED,
+                                                .reason = answer->reason,
+                                                .instance_id = answer->instance_id});
+    swamp__session_send_history(session);
+}
+
+void
+swamp__act_ask_history(swamp__session *session, const swamp__news *news)
+{
+    (void)news;
+    swamp__session_send_history(session);
+}
+
+void
+swamp__act_poll_later(swamp__session *session, const swamp__news *news)
+{
+    const swamp__session_options *options = &session->options;
+    int64_t now_ms = swamp__now_ms(session->world);
+    swamp__session_answered(session);
+    if (now_ms >= session->history_until_ms) {
+        swamp__session_fail(session, SWAMP_E_GAVE_UP, "not_recorded", "final status not recorded");
+        return;
+    }
+    int64_t own_ms =
+        swamp__world_uniform(session->world, options->history_poll_min_ms, options->history_poll_max_ms);
+    int64_t most_ms = session->history_until_ms - now_ms;
+    int64_t delay_ms = swamp__backoff_told(session->world, own_ms, news->retry_after_ms, most_ms);
+    swamp__timer_set(session->world->timers, &session->delay_timer, now_ms + delay_ms);
+}
+
+/*
+ * What was not seen is reported. A run that ended by itself had a last event; when that was not seen, the
+ * number of the missing ones is known only as far as run.attached told it: to_seq 0 means up to the end.
+ */
+static void
+report_unseen(swamp__session *session, int ended_by_itself)
+{
+    swamp__place *place = &session->place;
+    uint64_t from = place->last + 1;
+    if (place->terminal_seen && !swamp__place_short(place))
+        return;
+    if (!ended_by_itself && !swamp__place_short(place))
+        return;
+    uint64_t to = ended_by_itself ? 0 : place->head;
+    swamp__place_advance(place, place->head);
+    swamp__session_tell_gap(session, from, to, "lost");
+}
+
+void
+swamp__act_finish_recorded(swamp__session *session, const swamp__news *news)
+{
+    const swamp__answer *answer = news->answer;
+    const char *reason = answer->interrupt_reason;
+    /* Servers of the existing tool do not record why; a run that succeeded all the same was not interrupted.
+     */
+    if (!reason[0] && strcmp(answer->run_status, "succeeded") != 0)
+        reason = session->interrupt_reason;
+    report_unseen(session, !reason[0]);
+    swamp__session_done(session, answer->run_status, reason, answer->data.at, answer->data.len);
+}
+
+void
+swamp__act_not_found(swamp__session *session, const swamp__news *news)
+{
+    (void)news;
+    swamp__session_answered(session);
+    session->goal = SWAMP__AT_CHECKING;
+    session->not_founds++;
+    swamp__session_send_history(session);
+}
+
+/* Again from run.attach, on a new link: the balancer may hit the instance that has the run. */
+void
+swamp__act_look_again(swamp__session *session, const swamp__news *news)
+{
+    (void)news;
+    const swamp__session_options *options = &session->options;
+    swamp__session_answered(session);
+    session->goal = SWAMP__AT_ATTACHING;
+    if (session->not_founds >= options->max_not_found) {
+        swamp__session_fail(session, SWAMP_E_NOT_FOUND, "not_found", "run not found");
+        return;
+    }
+    swamp__session_wait(session, swamp__world_uniform(session->world, options->history_poll_min_ms,
+                                                      options->history_poll_max_ms));
+}
