@@ -47,6 +47,8 @@ swamp__act_follow_elsewhere(swamp__session *session, const swamp__news *news)
     }
 
     int64_t delay_ms = news->retry_after_ms;
+    if (delay_ms > (int64_t)options->elsewhere_give_up_ms)
+        delay_ms = options->elsewhere_give_up_ms; /* a wild number of a peer */
     if (delay_ms <= 0)
         delay_ms = swamp__world_uniform(session->world, options->elsewhere_min_ms, options->elsewhere_max_ms);
     if (options->dial_address_after > 0 && session->elsewheres >= options->dial_address_after &&
