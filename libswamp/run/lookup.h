@@ -18,11 +18,13 @@
 typedef struct swamp__lookup {
     int found;
     int local;                       /* ACTIVE, KEPT: the owner has no port: not_found */
-    char owner[65];
+    char owner[65];                  /* ACTIVE, ORPHAN, KEPT */
     uint64_t heartbeat_revision;     /* ACTIVE, KEPT */
     swamp__buf heartbeat;            /* ACTIVE, KEPT: its value, for the watch */
     swamp__run_facts run;            /* KEPT, INTERRUPTED, NOTHING (final) */
-    int reads;                       /* how many gets it took: at most 2 for an active run, 3 (orphans 4) otherwise */
+    /* how many gets it took: at most 2 for an active run, 3 otherwise; 4 where two looks were needed: KEPT, and a
+     * run that ended between the reads */
+    int reads;
 } swamp__lookup;
 
 void swamp__lookup_run(swamp_store *store, const char *run_id, int timeout_ms, swamp__lookup *out);

@@ -13,6 +13,19 @@
  * beat (the first one: if absent; later ones on condition of the previous revision; after an unknown outcome it reads
  * back and knows its own beat by the counter); every pulse lists heartbeats/. The pulse is asked from the core's own
  * timer, so a hung core stops beating; so does one whose store thread has not answered for one TTL (on.healthy).
+ *
+ * What a pulse brings:
+ *
+ *   own beat             read of heartbeats/     then
+ *   ------------------   ---------------------   ------------------------------------------------------------------
+ *   done, or not due     done                    joined, at the first time; watches count on
+ *   failed, not asked    done                    changes and absences are taken, then all watches start afresh
+ *   any                  failed                  all watches start afresh
+ *   either came late     (> half an interval)    the same; `late` is measured from the moment the pulse was due
+ *   condition failed     -                       fenced: no further pulse
+ *   -                    own record is absent    the same
+ *
+ * A failed beat is tried again with the next pulse, half an interval later.
  */
 
 /* What this instance has seen of another one. */
@@ -29,7 +42,7 @@ typedef struct swamp__watch {
 } swamp__watch;
 
 typedef struct swamp__membership_events {
-    void (*joined)(void *user);                                /* first own beat and first read are done */
+    void (*joined)(void *user);                                /* first own beat and first read are done, once */
     void (*changed)(void *user, const swamp__watch *watch);    /* seen for the first time, or its revision changed */
     void (*dead)(void *user, const char *instance_id);         /* its heartbeat is gone, by whomever */
     void (*fenced)(void *user);                                /* own beat's condition failed: declared dead */
@@ -47,14 +60,25 @@ typedef struct swamp__membership {
     swamp__map *watches;            /* instance id -> swamp__watch, without oneself */
     uint64_t revision;              /* of the own record; 0: not yet written */
     int joined, stopped, fenced, read_once;
-    int asking;                     /* a pulse is with the heartbeat thread */
+    int asking;                     /* questions with the heartbeat thread: pulse, removals; destroy at 0 only */
     int64_t pulse_due_ms, last_pulse_ms, last_good_beat_ms;
     unsigned pulses;
     swamp__timer timer;
-    uint64_t watches_restarted;     /* counter */
+    uint64_t watches_restarted;     /* counter: how often all watches started afresh */
+    uint64_t deaths_declared;       /* counter: heartbeats removed by this instance */
+
+    /* private to membership.c and watch.c */
+    struct swamp__pulse *pulse;     /* the one question, used again and again */
+    int pulsing;                    /* it is with the heartbeat thread; pulse_due_ms is then the moment it was due */
+    unsigned next_beat;             /* number of the pulse that beats next */
+    int faulty;                     /* the schedule is broken: said once in the log, and again when it is mended */
+    swamp__map *buried;             /* who was seen to be gone since the pulse was asked: its list may be older */
+    void (*left)(void *user);       /* of leave */
+    void *left_user;
 } swamp__membership;
 
-int swamp__membership_init(swamp__membership *m); /* members above `watches` are set by the caller; SWAMP_OK, SWAMP_E_NOMEM */
+/* The members above `watches` are set by the caller; any function of `on` may be NULL. SWAMP_OK, SWAMP_E_NOMEM. */
+int swamp__membership_init(swamp__membership *m);
 void swamp__membership_start(swamp__membership *m);
 /* Take the own heartbeat away on condition of its revision; `done` runs on the core's thread, whatever came of it. */
 void swamp__membership_leave(swamp__membership *m, void (*done)(void *user), void *user);
