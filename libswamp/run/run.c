@@ -244,13 +244,13 @@ prepare_end(run_end *end, const char *last, size_t last_len, const char *json, s
     return rc;
 }
 
-/* Under the run's lock: puts the end into the mailbox, unless there is one. What is not needed stays in
- * `end`. */
-static void
+/* Under the run's lock: puts the end into the mailbox and returns 1, unless there is one. What is not needed
+ * stays in `end`. */
+static int
 post_end(swamp_run *run, run_end *end)
 {
     if (run->finish_called)
-        return;
+        return 0;
     run->finish_called = 1;
     run->finish_status = end->status;
     run->last_event = end->last_event;
@@ -264,6 +264,7 @@ post_end(swamp_run *run, run_end *end)
     }
     if (!run->closed)
         run->closed = SWAMP_E_CLOSED;
+    return 1;
 }
 
 int
@@ -288,11 +289,12 @@ swamp__run_finish(swamp_run *run, int status, const char *last, size_t last_len,
     return rc;
 }
 
-void
+int
 swamp__run_post_end(swamp_run *run, int status)
 {
     run_end end = {.status = status};
     pthread_mutex_lock(&run->lock);
-    post_end(run, &end);
+    int posted = post_end(run, &end);
     pthread_mutex_unlock(&run->lock);
+    return posted;
 }
