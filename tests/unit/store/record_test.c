@@ -138,6 +138,7 @@ START_TEST(ten_megabytes_are_read_like_any_record)
     char *text = malloc(size + 1);
     const char *end = "\",\"instanceId\":\"i\"}";
 
+    ck_assert_ptr_nonnull(text);
     memset(text, 'x', size);
     memcpy(text, "{\"hostname\":\"", 13);
     memcpy(text + size - strlen(end), end, strlen(end));
