@@ -1,0 +1,135 @@
+/* History from the registry alone: what an instance without a store still knows of its own runs. */
+#include "../wire/document.h"
+#include "inner.h"
+
+typedef struct find {
+    const char *id_or_name;
+    swamp_run *found;
+} find;
+
+static int
+match_run(const char *key, void *value, void *user)
+{
+    find *wanted = user;
+    swamp_run *run = value;
+    if (run->state == SWAMP__RUN_ADMITTED || run->state == SWAMP__RUN_CLEANING)
+        return 0;
+    if (strcmp(key, wanted->id_or_name) == 0) {
+        wanted->found = run;
+        return 1;
+    }
+    /* By name the latest: ids are in the order of time. */
+    if (run->resource_name && strcmp(run->resource_name, wanted->id_or_name) == 0 &&
+        (!wanted->found || strcmp(run->id, wanted->found->id) > 0))
+        wanted->found = run;
+    return 0;
+}
+
+int
+swamp__here_history_get(swamp__instance *instance, const char *id_or_name, swamp__buf *out)
+{
+    find wanted = {.id_or_name = id_or_name};
+    swamp__map_each(instance->registry->runs, match_run, &wanted);
+    const swamp_run *run = wanted.found;
+    if (!run)
+        return SWAMP_ABSENT;
+    swamp__run_owned owned = {.id = run->id,
+                              .status = swamp__run_status_text(run),
+                              .instance_id = instance->options.instance_id,
+                              .interrupt_reason =
+                                  run->status == SWAMP_RUN_CANCELLED ? run->interrupt_reason : NULL,
+                              .initiated_by = run->principal,
+                              .resource_name = run->resource_name,
+                              .workflow_id = run->workflow_id,
+                              .started_at_unix_ms = run->started_at_unix_ms,
+                              .finished_at_unix_ms = run->finished_at_unix_ms};
+    return swamp__run_build(out, &owned, run->run_json, run->run_json_len, SWAMP_STORE_VALUE_MAX);
+}
+
+typedef struct rows {
+    swamp__instance *instance;
+    const swamp__request *request;
+    swamp__buf *out;
+    size_t left; /* matching runs older than the newest `limit` are skipped */
+    size_t skip;
+} rows;
+
+static int
+is_wanted(const rows *list, const swamp_run *run)
+{
+    if (run->state == SWAMP__RUN_ADMITTED || run->state == SWAMP__RUN_CLEANING)
+        return 0;
+    if (list->request->only_active && run->state == SWAMP__RUN_FINISHED)
+        return 0;
+    return !list->request->workflow[0] ||
+           (run->resource_name && strcmp(run->resource_name, list->request->workflow) == 0);
+}
+
+static int
+count_row(const char *key, void *value, void *user)
+{
+    (void)key;
+    rows *list = user;
+    list->left += (size_t)is_wanted(list, value);
+    return 0;
+}
+
+/* Prepends, since the registry is in order of insertion and the newest run comes first. */
+static int
+put_row(const char *key, void *value, void *user)
+{
+    (void)key;
+    rows *list = user;
+    const swamp_run *run = value;
+    const swamp__instance_options *options = &list->instance->options;
+    if (!is_wanted(list, run))
+        return 0;
+    if (list->skip) {
+        list->skip--;
+        return 0;
+    }
+    char heartbeat_at[SWAMP__ISO_SIZE];
+    swamp__clock_iso(list->instance->world->unix_ms(list->instance->world->self), heartbeat_at);
+    swamp__buf row, all;
+    swamp__buf_init(&row);
+    swamp__buf_init(&all);
+    swamp__buf_text(&row, "{");
+    swamp__json_put_member(&row, "id", run->id);
+    swamp__json_put_member(&row, "runKind", run->kind);
+    swamp__buf_text(&row, ",\"modelType\":null,\"methodName\":null");
+    swamp__json_put_member(&row, "workflowName", run->resource_name);
+    swamp__json_put_member_i64(&row, "pid", options->pid);
+    swamp__json_put_member(&row, "hostname", options->hostname);
+    swamp__json_put_member(&row, "status", swamp__run_status_text(run));
+    swamp__json_put_member(&row, "startedAt", run->started_at);
+    swamp__json_put_member(&row, "heartbeatAt", heartbeat_at);
+    swamp__buf_text(&row, ",\"stale\":false");
+    swamp__json_put_member(&row, "initiatedBy", run->principal);
+    swamp__buf_text(&row, list->out->len ? "}," : "}");
+    swamp__buf_append(&all, row.data, row.len);
+    swamp__buf_append(&all, list->out->data, list->out->len);
+    all.failed |= row.failed | list->out->failed;
+    swamp__buf_free(&row);
+    swamp__buf_free(list->out);
+    *list->out = all;
+    return 0;
+}
+
+int
+swamp__here_history_list(swamp__instance *instance, const swamp__request *request, swamp__buf *out)
+{
+    swamp__buf found;
+    swamp__buf_init(&found);
+    rows list = {.instance = instance, .request = request, .out = &found};
+    size_t limit = request->limit ? request->limit : SWAMP__HISTORY_LIMIT;
+    swamp__map_each(instance->registry->runs, count_row, &list);
+    list.skip = list.left > limit ? list.left - limit : 0;
+    swamp__map_each(instance->registry->runs, put_row, &list);
+    swamp__buf_text(out, "[");
+    if (found.len)
+        swamp__buf_append(out, found.data, found.len);
+    swamp__buf_text(out, "]");
+    out->failed |= found.failed;
+    swamp__buf_free(&found);
+    return swamp__buf_status(out);
+}

@@ -1,0 +1,269 @@
+/* Viewers: cursors into runs' logs. Builds their frames back to back around the shared bytes: the hot path.
+ */
+#include "inner.h"
+
+static void
+free_viewer(swamp__viewer *viewer)
+{
+    swamp__instance *instance = viewer->ticket->conn->instance;
+    swamp_run *run = viewer->run;
+    swamp__link_remove(&viewer->run_link);
+    swamp__link_remove(&viewer->ready_link);
+    run->viewer_count--;
+    instance->viewer_count--;
+    swamp__buf_free(&viewer->prefix);
+    swamp__free(viewer);
+    swamp__run_unref(run);
+    swamp__stop_poke(instance);
+}
+
+static void
+abandon_viewer(swamp__ticket *ticket)
+{
+    free_viewer(ticket->job);
+}
+
+static void
+wake_viewer(swamp__viewer *viewer)
+{
+    swamp__conn *conn = viewer->ticket->conn;
+    if (!swamp__link_linked(&viewer->ready_link))
+        swamp__list_push(&conn->ready, &viewer->ready_link);
+    swamp__conn_want(conn);
+}
+
+int
+swamp__viewer_new(swamp_run *run, swamp__ticket *ticket, uint64_t after_seq, int attached)
+{
+    swamp__viewer *viewer = swamp__calloc(1, sizeof *viewer);
+    if (!viewer)
+        return SWAMP_E_NOMEM;
+    swamp__buf_init(&viewer->prefix);
+    swamp__answer_event_open(&viewer->prefix, ticket->id);
+    if (swamp__buf_status(&viewer->prefix) != SWAMP_OK) {
+        swamp__buf_free(&viewer->prefix);
+        swamp__free(viewer);
+        return SWAMP_E_NOMEM;
+    }
+    viewer->ticket = ticket;
+    viewer->run = swamp__run_ref(run);
+    viewer->cursor.next_seq = after_seq + 1;
+    viewer->attached = attached;
+    ticket->job = viewer;
+    ticket->abandoned = abandon_viewer;
+    swamp__list_push(&run->viewers, &viewer->run_link);
+    run->viewer_count++;
+    ticket->conn->instance->viewer_count++;
+    wake_viewer(viewer);
+    return SWAMP_OK;
+}
+
+void
+swamp__viewer_cancel(swamp__ticket *ticket)
+{
+    swamp__viewer *viewer = ticket->job;
+    (void)swamp__cancel_run(ticket->conn->instance, viewer->run, "", NULL);
+}
+
+static void
+put_event(const swamp__viewer *viewer, swamp__buf *out, const char *event, size_t len)
+{
+    uint8_t header[SWAMP__WS_HEADER_MAX];
+    size_t header_len = swamp__ws_header(header, SWAMP__WS_TEXT, viewer->prefix.len + len + 1);
+    swamp__buf_append(out, header, header_len);
+    swamp__buf_append(out, viewer->prefix.data, viewer->prefix.len);
+    swamp__buf_append(out, event, len);
+    swamp__buf_append(out, "}", 1);
+}
+
+static void
+put_gap(const swamp__viewer *viewer, swamp__buf *out, uint64_t from_seq, uint64_t to_seq)
+{
+    swamp__buf text;
+    swamp__buf_init(&text);
+    swamp__answer_gap(&text, viewer->ticket->id, viewer->run->id, from_seq, to_seq);
+    if (swamp__buf_status(&text) == SWAMP_OK)
+        swamp__ws_put_text(out, text.data, text.len);
+    else
+        out->failed = 1;
+    swamp__buf_free(&text);
+}
+
+/* Room for one frame beside the event's bytes: header, closing brace, and what a gap frame takes beyond that.
+ */
+#define FRAME_EXTRA (SWAMP__WS_HEADER_MAX + 1)
+
+/* Appends what the log has; the run's lock is held for the copying only. SWAMP__VIEWER_IDLE: at the head. */
+static int
+fill_from_log(swamp__viewer *viewer, swamp__buf *out, size_t base, size_t slice)
+{
+    size_t begin = out->len;
+    int found = SWAMP__VIEWER_MORE;
+    swamp_run *run = viewer->run;
+    pthread_mutex_lock(&run->lock);
+    while (out->len - begin < slice && !out->failed) {
+        swamp__log_cursor cursor = viewer->cursor;
+        const char *event;
+        size_t len;
+        uint64_t from_seq, to_seq;
+        int what = swamp__event_log_next(run->log, &cursor, &event, &len, &from_seq, &to_seq);
+        if (what == SWAMP__LOG_NONE) {
+            found = SWAMP__VIEWER_IDLE;
+            break;
+        }
+        size_t need =
+            viewer->prefix.len + FRAME_EXTRA + (what == SWAMP__LOG_EVENT ? len : SWAMP__ID_SIZE + 128);
+        if (out->len > base && out->len - base + need > SWAMP__BATCH_BYTES) {
+            found = SWAMP__VIEWER_FULL;
+            break;
+        }
+        if (what == SWAMP__LOG_GAP)
+            put_gap(viewer, out, from_seq, to_seq);
+        else
+            put_event(viewer, out, event, len);
+        viewer->cursor = cursor;
+    }
+    pthread_mutex_unlock(&run->lock);
+    return found;
+}
+
+/*
+ * The terminal frame of a viewer at the head, by the run's state (PROTOCOL 3); 0: the run goes on.
+ * An interruption hits a stream begun by a start as `error`, one begun by run.attach as `run.interrupted`.
+ */
+static int
+put_terminal(const swamp__viewer *viewer, swamp__buf *text)
+{
+    const char *id = viewer->ticket->id;
+    const swamp__instance_options *options = &viewer->ticket->conn->instance->options;
+    swamp__answer_error_extra lost = {.reason = "instance_fenced", .instance_id = options->instance_id};
+    swamp__answer_error_extra later = {.retry_after_ms = SWAMP__RETRY_AFTER_MS};
+    if (viewer->run->state == SWAMP__RUN_FINISHED || viewer->run->state == SWAMP__RUN_GONE)
+        swamp__answer_done(text, id);
+    else if (viewer->run->state == SWAMP__RUN_LOST && viewer->attached)
+        swamp__answer_interrupted(text, id, viewer->run->id, options->instance_id, lost.reason,
+                                  options->stale_ttl_ms);
+    else if (viewer->run->state == SWAMP__RUN_LOST)
+        swamp__answer_error(text, id, "interrupted", "the instance was declared dead", &lost);
+    else if (viewer->unavailable)
+        swamp__answer_error(text, id, "unavailable", "the run's end cannot be recorded yet", &later);
+    else
+        return 0;
+    return 1;
+}
+
+int
+swamp__viewer_fill(swamp__viewer *viewer, swamp__buf *out, size_t base, size_t slice)
+{
+    (void)swamp__buf_reserve(out, SWAMP__BATCH_BYTES); /* outside the run's lock */
+    int found = fill_from_log(viewer, out, base, slice);
+    if (found != SWAMP__VIEWER_IDLE || out->failed)
+        return found;
+    swamp__buf text;
+    swamp__buf_init(&text);
+    if (put_terminal(viewer, &text)) {
+        found = SWAMP__VIEWER_FULL;
+        if (swamp__buf_status(&text) != SWAMP_OK) {
+            out->failed = 1;
+        } else if (out->len == base ||
+                   out->len - base + text.len + SWAMP__WS_HEADER_MAX <= SWAMP__BATCH_BYTES) {
+            swamp__ticket *ticket = viewer->ticket;
+            swamp__ws_put_text(out, text.data, text.len);
+            free_viewer(viewer);
+            swamp__ticket_close(ticket);
+            found = SWAMP__VIEWER_ENDED;
+        }
+    }
+    swamp__buf_free(&text);
+    return found;
+}
+
+/* The coalescing window (DESIGN 3): it divides the cost of fan-out, and few viewers never feel it. */
+
+static int64_t
+flush_window_ms(size_t viewers)
+{
+    if (viewers < SWAMP__VIEWERS_AT_ONCE)
+        return 0;
+    if (viewers >= SWAMP__VIEWERS_FULL_WINDOW)
+        return SWAMP__FLUSH_WINDOW_MS;
+    size_t steps = SWAMP__VIEWERS_FULL_WINDOW - SWAMP__VIEWERS_AT_ONCE;
+    return 1 + (int64_t)((viewers - SWAMP__VIEWERS_AT_ONCE) * (SWAMP__FLUSH_WINDOW_MS - 1) / steps);
+}
+
+static void
+flush_run(swamp_run *run, int64_t now_ms)
+{
+    run->flushed_at_ms = now_ms;
+    for (swamp__link *link = swamp__list_first(&run->viewers); link;
+         link = swamp__list_next(&run->viewers, link))
+        wake_viewer(SWAMP__OF(link, swamp__viewer, run_link));
+}
+
+static void
+flush_window_over(swamp__timer *timer)
+{
+    swamp_run *run = SWAMP__OF(timer, swamp_run, flush_timer);
+    flush_run(run, timer->due_ms);
+}
+
+int
+swamp__viewers_init_run(swamp__instance *instance, swamp_run *run)
+{
+    return swamp__timer_init(instance->world->timers, &run->flush_timer, flush_window_over);
+}
+
+void
+swamp__viewers_changed(swamp__instance *instance, swamp_run *run)
+{
+    if (!run->viewer_count || swamp__timer_is_set(&run->flush_timer))
+        return;
+    int64_t window_ms = flush_window_ms(run->viewer_count);
+    int64_t now_ms = swamp__now_ms(instance->world);
+    if (!window_ms || now_ms - run->flushed_at_ms >= window_ms)
+        flush_run(run, now_ms); /* leading edge: at once */
+    else
+        swamp__timer_set(instance->world->timers, &run->flush_timer, run->flushed_at_ms + window_ms);
+}
+
+void
+swamp__viewers_gone(swamp__instance *instance, swamp_run *run)
+{
+    /* Viewers that are still behind hold their own reference; nothing will change any more, so they need no
+     * window. */
+    if (swamp__timer_is_set(&run->flush_timer))
+        flush_run(run, swamp__now_ms(instance->world));
+    swamp__timer_destroy(instance->world->timers, &run->flush_timer);
+}
+
+/* DESIGN 6.4: viewers that have seen everything wait at most 30 s for a final commit that the store does not
+ * take. */
+static int
+tick_run(const char *key, void *value, void *user)
+{
+    (void)key;
+    swamp_run *run = value;
+    int64_t now_ms = *(const int64_t *)user;
+    if (run->state != SWAMP__RUN_FINISHING)
+        return 0;
+    for (swamp__link *link = swamp__list_first(&run->viewers); link;
+         link = swamp__list_next(&run->viewers, link)) {
+        swamp__viewer *viewer = SWAMP__OF(link, swamp__viewer, run_link);
+        if (swamp__link_linked(&viewer->ready_link))
+            continue;
+        if (!viewer->finishing_since_ms)
+            viewer->finishing_since_ms = now_ms;
+        if (now_ms - viewer->finishing_since_ms >= SWAMP__FINAL_WAIT_MS) {
+            viewer->unavailable = 1;
+            wake_viewer(viewer);
+        }
+    }
+    return 0;
+}
+
+void
+swamp__viewers_tick(swamp__instance *instance)
+{
+    int64_t now_ms = swamp__now_ms(instance->world);
+    swamp__map_each(instance->registry->runs, tick_run, &now_ms);
+}
