@@ -28,7 +28,10 @@ typedef struct swamp__session_options {
 #define SWAMP__LINK_UNAUTHORIZED 2 /* HTTP 401, 403; close 4003, 1008 */
 #define SWAMP__LINK_TRY_LATER 3    /* HTTP 429: retry_after_ms */
 
-/* What the machine asks of the outside. None of them calls back into the machine before it returns. */
+/*
+ * What the machine asks of the outside. None of them calls back into the machine before it returns, but deliver may say
+ * that there is no room: swamp__session_room(session, 0).
+ */
 typedef struct swamp__session_io {
     void (*dial)(void *self, const char *url);              /* answered by swamp__session_connected() or _link_lost() */
     void (*send)(void *self, const char *text, size_t len); /* one text message; only while connected */
