@@ -113,6 +113,24 @@ SWAMP_API SWAMP_NODISCARD int swamp_store_sqlite_open(swamp_store **out, const c
                                                       const swamp_sqlite_options *options, char **error);
 
 /**
+ * Say what is known of a SQLite store's file without opening it as a store, as one JSON object.
+ *
+ * Members, each only where it can be had: sqliteVersion; walResetFault (true: this SQLite is of the numbers 3.7.0 to
+ * 3.51.2, whose fault strikes those who write without the store's lock, such as the sqlite3 program); problem (why
+ * swamp_store_sqlite_open() would refuse the path); folder, folderMode ("0700"), fileSystem ("ext4", "nfs", ...),
+ * fileSystemUsable, freeBytes; file (without symbolic links), kind ("swamp", "sqlite": another program's, "other",
+ * "empty", "absent", "unreadable"), schema, mode ("0600"), databaseBytes, walBytes; lockHolderPid (a process that
+ * is writing now, or is stuck). Makes and changes nothing.
+ *
+ * @param[out] out   zero-terminated JSON text; unchanged on failure; caller frees with swamp_free()
+ * @param      path  as for swamp_store_sqlite_open(); borrowed for the call
+ * @return SWAMP_OK; SWAMP_E_INVALID, SWAMP_E_NOMEM
+ * @thread any
+ * @since  0.1
+ */
+SWAMP_API SWAMP_NODISCARD int swamp_store_sqlite_facts(char **out, const char *path);
+
+/**
  * Make a store in this process's memory.
  *
  * Several servers of one process may share it. It is gone with its last reference.
