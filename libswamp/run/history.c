@@ -38,10 +38,17 @@ take_last(void *user, const char *key, const void *value, size_t value_len, uint
     return 1;
 }
 
-/*
- * The latest run of a workflow. The index key of a very long name is cut, so that the RUN has the last word
- * on the name; a run that retention takes away between the two reads is passed over as well.
- */
+int
+swamp__history_is_named(const swamp__run_facts *facts, const char *workflow_name)
+{
+    size_t len = strlen(facts->workflow_name);
+    /* The name as it was read is cut at the start of a character, up to three bytes before its room ends. */
+    if (len + 4 >= sizeof facts->workflow_name)
+        return strncmp(facts->workflow_name, workflow_name, len) == 0;
+    return strcmp(facts->workflow_name, workflow_name) == 0;
+}
+
+/* The latest run of a workflow. A run that retention takes away between the two reads is passed over. */
 static int
 get_by_name(struct getter *getter, const char *name)
 {
@@ -57,7 +64,7 @@ get_by_name(struct getter *getter, const char *name)
         if (!*found)
             return SWAMP_ABSENT;
         rc = read_run(getter, swamp__key_last(found));
-        if (rc == SWAMP_OK ? strcmp(getter->facts.workflow_name, name) == 0 : rc != SWAMP_ABSENT)
+        if (rc == SWAMP_OK ? swamp__history_is_named(&getter->facts, name) : rc != SWAMP_ABSENT)
             return rc;
         memcpy(after, found, sizeof after);
     }

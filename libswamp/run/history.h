@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <swamp/store.h>
 #include "../util/buf.h"
+#include "../wire/document.h"
 
 /*
  * workflow.history.get (PROTOCOL 2): exact run id, else workflow name (its latest run), else a unique prefix (13 or
@@ -13,6 +14,9 @@
  * *matches says how many; < 0: the store's error, SWAMP_E_CORRUPT.
  */
 int swamp__history_get(swamp_store *store, const char *id_or_name, int timeout_ms, swamp__buf *out, size_t *matches);
+
+/* 1 if the run is one of that workflow: index keys of long names are cut, so that the RUN has the last word. */
+int swamp__history_is_named(const swamp__run_facts *facts, const char *workflow_name);
 
 typedef struct swamp__history_query {
     int only_active;

@@ -199,7 +199,7 @@ read_indexed(struct rows *rows, const struct index_page *page)
         if (rc < 0)
             break;
         if (rc == SWAMP_OK && swamp__run_read(value.data, value.len, &facts) == SWAMP_OK &&
-            strcmp(facts.workflow_name, rows->query->workflow) == 0) /* index keys of long names are cut */
+            swamp__history_is_named(&facts, rows->query->workflow))
             put_row(rows, run_id, &facts);
         rc = SWAMP_OK;
     }

@@ -81,9 +81,12 @@ read_run(swamp_store *store, const struct suspect *suspect, int timeout_ms, stru
     if (reading->active_status == SWAMP_OK)
         reading->active_readable = swamp__active_read(reading->active.data, reading->active.len,
                                                       &reading->active_record) == SWAMP_OK;
-    if (reading->run_status == SWAMP_OK)
-        reading->run_readable =
-            swamp__run_read(reading->run.data, reading->run.len, &reading->facts) == SWAMP_OK;
+    if (reading->run_status == SWAMP_OK) {
+        int rc = swamp__run_read(reading->run.data, reading->run.len, &reading->facts);
+        if (rc == SWAMP_E_NOMEM)
+            return rc; /* nobody has said that it cannot be read */
+        reading->run_readable = rc == SWAMP_OK;
+    }
     return SWAMP_OK;
 }
 
@@ -127,7 +130,7 @@ build_least_run(const struct reading *reading, const struct suspect *suspect, in
 static int
 build_final_run(struct reading *reading, const struct suspect *suspect, int64_t unix_ms)
 {
-    if (reading->run_readable) {
+    if (reading->run_readable && strcmp(reading->facts.id, suspect->run_id) == 0) {
         int rc = swamp__run_end_for_dead(&reading->final, reading->run.data, reading->run.len, "failed",
                                          "instance_dead", unix_ms, SWAMP_STORE_VALUE_MAX);
         if (rc != SWAMP_E_CORRUPT)

@@ -208,12 +208,13 @@ START_TEST(answer_more_than_half_an_interval_late_restarts_watches)
     neighbour_beats("n", 1);
     member_start(me);
     me->beats->answer_low_ms = me->beats->answer_high_ms = INTERVAL / 2 + _i;
-    fake_world_advance(world, INTERVAL + _i); /* one pulse: asked at 5,000 */
-    ck_assert_uint_eq(me->m.watches_restarted, _i);
+    fake_world_advance(world, INTERVAL / 2); /* one read, its answer is on the way */
     me->beats->answer_low_ms = me->beats->answer_high_ms = 0;
+    fake_world_advance(world, INTERVAL / 2 + _i);
+    ck_assert_uint_eq(me->m.watches_restarted, _i);
     fake_world_advance(world, TTL + 1 - INTERVAL - _i);
     ck_assert_int_eq(is_there("n"), _i);
-    fake_world_advance(world, INTERVAL + INTERVAL / 2);
+    fake_world_advance(world, INTERVAL + _i);
     ck_assert(!is_there("n"));
     member_close(me);
 }
