@@ -15,8 +15,10 @@ typedef struct swamp__error {
 void swamp__error_init(swamp__error *error);
 void swamp__error_destroy(swamp__error *error);
 
-/* Returns `status`, so that a caller can write: return swamp__error_set(...). A lower layer's text is kept: set once. */
-int swamp__error_set(swamp__error *error, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Returns `status`, so that a caller can write: return swamp__error_set(...). A lower layer's text is kept:
+ * set once. */
+int swamp__error_set(swamp__error *error, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 void swamp__error_clear(swamp__error *error);
 void swamp__error_get(swamp__error *error, char *buf, size_t cap);
 

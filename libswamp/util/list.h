@@ -13,7 +13,8 @@ typedef struct swamp__list {
 } swamp__list;
 
 /* The struct that holds the link. */
-#define SWAMP__OF(link_pointer, type, member) ((type *)(void *)((char *)(link_pointer)-offsetof(type, member)))
+#define SWAMP__OF(link_pointer, type, member)                                                                \
+    ((type *)(void *)((char *)(link_pointer)-offsetof(type, member)))
 
 static inline void
 swamp__list_init(swamp__list *list)

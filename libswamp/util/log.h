@@ -11,6 +11,7 @@ typedef struct swamp__log {
 } swamp__log;
 
 /* At most 1,000 bytes; control characters become '?'. Never on the hot path. */
-void swamp__log_write(const swamp__log *log, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void swamp__log_write(const swamp__log *log, int level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif

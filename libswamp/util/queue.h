@@ -15,7 +15,8 @@ typedef struct swamp__queue {
 
 int swamp__queue_init(swamp__queue *queue, size_t max); /* SWAMP_OK, SWAMP_E_NOMEM; max 0: no bound */
 void swamp__queue_destroy(swamp__queue *queue);
-int swamp__queue_push(swamp__queue *queue, swamp__link *link); /* SWAMP_OK, SWAMP_E_BUSY (full), SWAMP_E_CLOSED */
+int swamp__queue_push(swamp__queue *queue,
+                      swamp__link *link); /* SWAMP_OK, SWAMP_E_BUSY (full), SWAMP_E_CLOSED */
 int swamp__queue_push_front(swamp__queue *queue, swamp__link *link); /* no bound; SWAMP_OK, SWAMP_E_CLOSED */
 
 /* The first link; NULL after timeout_ms (-1: for ever), or when closed and empty. */

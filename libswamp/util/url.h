@@ -18,8 +18,8 @@ int swamp__url_parse(const char *text, swamp__url *out);
 /* 1 if the host (a name or an address, no port) is this machine's loopback. */
 int swamp__url_host_is_loopback(const char *host);
 
-/* Splits the value of a Host header, or the authority of a URL: SWAMP_OK, SWAMP_E_INVALID; *port is 0 when absent.
- * The host is in small letters, without brackets. */
+/* Splits the value of a Host header, or the authority of a URL: SWAMP_OK, SWAMP_E_INVALID; *port is 0 when
+ * absent. The host is in small letters, without brackets. */
 int swamp__url_split_authority(const char *text, char *host, size_t cap, int *port);
 
 #endif

@@ -7,11 +7,11 @@
 #include "timers.h"
 
 typedef struct swamp__world {
-    int64_t (*now_ms)(void *self);    /* monotonic */
-    int64_t (*unix_ms)(void *self);   /* wall clock: for people and for run ids only, never compared */
-    uint64_t (*random)(void *self);   /* 64 random bits */
+    int64_t (*now_ms)(void *self);  /* monotonic */
+    int64_t (*unix_ms)(void *self); /* wall clock: for people and for run ids only, never compared */
+    uint64_t (*random)(void *self); /* 64 random bits */
     void *self;
-    swamp__timers *timers;            /* of the core's thread */
+    swamp__timers *timers; /* of the core's thread */
     const swamp__log *log;
 } swamp__world;
 

@@ -1,4 +1,5 @@
-/* WebSocket framing of outgoing server frames (RFC 6455): unmasked, final, whole. Incoming framing is the network's. */
+/* WebSocket framing of outgoing server frames (RFC 6455): unmasked, final, whole. Incoming framing is the
+ * network's. */
 #ifndef SWAMP_WIRE_WS_H
 #define SWAMP_WIRE_WS_H
 
