@@ -40,7 +40,13 @@ swamp__ws_put_text(swamp__buf *out, const char *text, size_t len)
 void
 swamp__ws_put_ping(swamp__buf *out)
 {
-    put_header(out, SWAMP__WS_PING, 0);
+    /* Never empty: libwebsockets 4.1.6 tells nobody of an empty pong, and the peer would look dead. */
+    static const char payload[] = {'s'};
+
+    if (swamp__buf_reserve(out, sizeof(payload) + SWAMP__WS_HEADER_MAX) < 0)
+        return;
+    put_header(out, SWAMP__WS_PING, sizeof(payload));
+    swamp__buf_append(out, payload, sizeof(payload));
 }
 
 void

@@ -1,0 +1,278 @@
+/*
+ * Accepted connections. The WebSocket side: pieces become messages for the core, and what the core wants to
+ * say goes out in batches of finished frames, one lws_write() a turn. The upgrade is decided in upgrade.c,
+ * HTTP answered in serve_http.c.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <swamp/status.h>
+#include "../util/alloc.h"
+#include "../wire/limits.h"
+#include "peer.h"
+
+#define CLOSE_TOO_BIG 1009
+#define CLOSE_INTERNAL 1011
+#define KEPT_BYTES 4096 /* a message buffer that grew larger is given back after use */
+
+static void
+kill_peer(swamp__timer *timer)
+{
+    swamp__peer *peer = SWAMP__OF(timer, swamp__peer, flush);
+
+    if (peer->wsi)
+        swamp__context_kill(peer->wsi);
+}
+
+static void
+want_write(void *self)
+{
+    swamp__peer *peer = self;
+
+    if (peer->wsi && peer->upgraded && !peer->finished)
+        lws_callback_on_writable(peer->wsi);
+}
+
+/*
+ * Closing is a state, not a call: the close frame goes out in a writable callback with nothing of lws's
+ * buffered, since lws drops it otherwise. Who does not take it within SWAMP__FLUSH_MS never sees it: a
+ * stalled viewer reads 4001 only then.
+ */
+static void
+begin_close(void *self, int code, const char *reason)
+{
+    swamp__peer *peer = self;
+    const swamp__world *world = swamp__loop_world(peer->end.loop);
+
+    if (peer->closing || peer->finished)
+        return;
+    peer->closing = 1;
+    peer->close_code = code;
+    snprintf(peer->close_reason, sizeof(peer->close_reason), "%s", reason ? reason : "");
+    swamp__timer_set(world->timers, &peer->flush, swamp__now_ms(world) + SWAMP__FLUSH_MS);
+    want_write(peer);
+}
+
+static void
+pause_reading(void *self, int paused)
+{
+    swamp__peer *peer = self;
+
+    peer->paused = paused;
+    if (peer->wsi && peer->upgraded && !peer->closing)
+        lws_rx_flow_control(peer->wsi, !paused);
+}
+
+const swamp__transport swamp__peer_transport = {
+    .want_write = want_write, .close = begin_close, .pause = pause_reading};
+
+static int
+send_close(swamp__peer *peer, struct lws *wsi)
+{
+    peer->finished = 1;
+    if (peer->paused)
+        lws_rx_flow_control(wsi, 1); /* the answer to our close frame must come through */
+    lws_close_reason(wsi, (enum lws_close_status)peer->close_code, (unsigned char *)peer->close_reason,
+                     strlen(peer->close_reason));
+    return -1;
+}
+
+/*
+ * Frames go out RAW: built by the core, unmasked, whole, back to back. lws_write() takes all of them or
+ * fails; it keeps what the kernel does not take, and calls again only when that is gone. RAW passes by lws's
+ * own checks of a closing connection, hence `finished`.
+ */
+static int
+write_batch(swamp__peer *peer, struct lws *wsi)
+{
+    swamp__buf *batch;
+    int more;
+
+    if (peer->finished || lws_partial_buffered(wsi))
+        return 0;
+    if (peer->closing && peer->last_batch)
+        return send_close(peer, wsi);
+    batch = swamp__listener_scratch(peer->listener);
+    more = swamp__conn_fill(peer->conn, batch);
+    if (swamp__buf_status(batch) < 0) {
+        /* Out of memory for a frame: without it the stream has a hole, so the client shall come back and
+         * resume. */
+        peer->closing = 1;
+        peer->close_code = CLOSE_INTERNAL;
+        return send_close(peer, wsi);
+    }
+    peer->last_batch = peer->closing;
+    if (batch->len > 0 && lws_write(wsi, (unsigned char *)batch->data, batch->len, LWS_WRITE_RAW) < 0)
+        return -1;
+    if (more || peer->closing)
+        lws_callback_on_writable(wsi);
+    return 0;
+}
+
+static void
+hand_over(swamp__peer *peer, const char *text, size_t len, int binary)
+{
+    swamp__conn_message(peer->conn, text, len, binary);
+    if (peer->message.cap > KEPT_BYTES)
+        swamp__buf_free(&peer->message);
+    else
+        swamp__buf_clear(&peer->message);
+}
+
+/* Also an unfragmented message comes in pieces. Its length is known from the first one: too big is refused at
+ * once. */
+static int
+read_piece(swamp__peer *peer, struct lws *wsi, const char *piece, size_t len)
+{
+    int binary = lws_frame_is_binary(wsi);
+    size_t rest = lws_remaining_packet_payload(wsi);
+
+    if (peer->closing || peer->finished)
+        return 0;
+    swamp__conn_alive(peer->conn);
+    if (lws_is_first_fragment(wsi))
+        swamp__buf_clear(&peer->message);
+    if (rest > SWAMP__MESSAGE_MAX || peer->message.len + len + rest > SWAMP__MESSAGE_MAX) {
+        swamp__buf_free(&peer->message);
+        begin_close(peer, CLOSE_TOO_BIG, "message too big");
+        return 0;
+    }
+    if (rest == 0 && peer->message.len == 0 && lws_is_final_fragment(wsi)) {
+        hand_over(peer, piece ? piece : "", len,
+                  binary); /* the whole message in one piece: nothing to copy */
+        return 0;
+    }
+    swamp__buf_append(&peer->message, piece, len);
+    if (swamp__buf_status(&peer->message) < 0) {
+        swamp__buf_free(&peer->message);
+        begin_close(peer, CLOSE_INTERNAL, "out of memory");
+    } else if (rest == 0 && lws_is_final_fragment(wsi)) {
+        hand_over(peer, peer->message.data, peer->message.len, binary);
+    }
+    return 0;
+}
+
+static int
+become_websocket(swamp__peer *peer, struct lws *wsi)
+{
+    if (!peer->conn) /* lws never upgrades without asking, so this cannot be; the core must not be called
+                        without */
+        return -1;
+    peer->upgraded = 1;
+    if (peer->paused)
+        pause_reading(peer, 1);
+    lws_callback_on_writable(wsi);
+    return 0;
+}
+
+/* The wsi must not be touched from here on, though lws keeps it a little longer. */
+static void
+forget_connection(swamp__peer *peer)
+{
+    swamp__conn *conn = peer->conn;
+
+    peer->wsi = NULL;
+    peer->conn = NULL;
+    peer->finished = 1;
+    swamp__timer_unset(swamp__loop_world(peer->end.loop)->timers, &peer->flush);
+    if (conn)
+        swamp__conn_free(conn);
+    swamp__peer_http_gone(peer);
+}
+
+static void
+free_peer(swamp__peer *peer)
+{
+    forget_connection(peer);
+    swamp__timer_destroy(swamp__loop_world(peer->end.loop)->timers, &peer->flush);
+    swamp__buf_free(&peer->message);
+    swamp__buf_free(&peer->body);
+    swamp__link_remove(&peer->link);
+    swamp__listener_count(peer->listener, -1);
+    swamp__free(peer);
+}
+
+static int
+on_peer(swamp__end *end, struct lws *wsi, enum lws_callback_reasons reason, void *in, size_t len)
+{
+    swamp__peer *peer = SWAMP__OF(end, swamp__peer, end);
+
+    switch (reason) {
+    case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
+        return swamp__peer_upgrade(peer, wsi);
+    case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
+        swamp__peer_choose_echo(peer, wsi);
+        return 0;
+    case LWS_CALLBACK_ESTABLISHED:
+        return become_websocket(peer, wsi);
+    case LWS_CALLBACK_RECEIVE:
+        return read_piece(peer, wsi, in, len);
+    case LWS_CALLBACK_RECEIVE_PONG:
+        if (peer->conn)
+            swamp__conn_alive(peer->conn);
+        return 0;
+    case LWS_CALLBACK_SERVER_WRITEABLE:
+        return peer->conn ? write_batch(peer, wsi) : 0;
+    case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
+        peer->finished = 1; /* lws answers the close frame itself */
+        return 0;
+    case LWS_CALLBACK_HTTP:
+    case LWS_CALLBACK_HTTP_BODY:
+    case LWS_CALLBACK_HTTP_BODY_COMPLETION:
+    case LWS_CALLBACK_HTTP_WRITEABLE:
+        return swamp__peer_http(peer, wsi, reason, len);
+    case LWS_CALLBACK_CLOSED:
+    case LWS_CALLBACK_CLOSED_HTTP:
+        forget_connection(peer);
+        return 0;
+    case LWS_CALLBACK_WSI_DESTROY:
+        free_peer(peer);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+void
+swamp__peer_end_idle(swamp__peer *peer)
+{
+    if (peer->wsi && !peer->conn && !peer->asked && peer->status == 0)
+        swamp__context_kill(peer->wsi);
+}
+
+int
+swamp__peer_open(swamp__listener *listener, swamp__list *peers, int fd)
+{
+    swamp__loop *loop = swamp__listener_loop(listener);
+    swamp__context *context = swamp__loop_context(loop);
+    lws_adopt_desc_t description;
+    swamp__peer *peer = swamp__calloc(1, sizeof(*peer));
+    struct lws *wsi;
+
+    if (!peer || swamp__timer_init(swamp__loop_world(loop)->timers, &peer->flush, kill_peer) < 0) {
+        swamp__free(peer);
+        close(fd);
+        return SWAMP_E_NOMEM;
+    }
+    peer->end = (swamp__end){loop, on_peer};
+    peer->listener = listener;
+    swamp__buf_init(&peer->message);
+    swamp__buf_init(&peer->body);
+    swamp__list_push(peers, &peer->link);
+    swamp__listener_count(listener, 1);
+    memset(&description, 0, sizeof(description));
+    description.vh = context->vhost;
+    description.type = LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP | (context->tls ? LWS_ADOPT_ALLOW_SSL : 0);
+    description.fd.sockfd = fd;
+    description.opaque = &peer->end;
+    wsi = lws_adopt_descriptor_vhost_via_info(&description);
+    if (wsi) {
+        peer->wsi = wsi;
+        return SWAMP_OK;
+    }
+    /* Some failures end with LWS_CALLBACK_WSI_DESTROY, which has freed the peer and taken it out of the list,
+     * some not. */
+    if (peers->head.prev == &peer->link)
+        free_peer(peer);
+    return SWAMP_E_IO;
+}
