@@ -1,4 +1,5 @@
-/* The control-plane store: one vtable with get, list and commit, and the two stores that come with the library. */
+/* The control-plane store: one vtable with get, list and commit, and the two stores that come with the
+ * library. */
 #ifndef SWAMP_STORE_H
 #define SWAMP_STORE_H
 
@@ -12,9 +13,9 @@ SWAMP_BEGIN_DECLS
 /* A store; counted: a server holds its own reference. */
 typedef struct swamp_store swamp_store;
 
-#define SWAMP_STORE_OPS_MAX 16        /* operations in one commit */
-#define SWAMP_STORE_VALUE_MAX 262144  /* bytes of one value */
-#define SWAMP_STORE_KEY_MAX 511       /* bytes of one key: printable ASCII, path segments split by '/' */
+#define SWAMP_STORE_OPS_MAX 16       /* operations in one commit */
+#define SWAMP_STORE_VALUE_MAX 262144 /* bytes of one value */
+#define SWAMP_STORE_KEY_MAX 511      /* bytes of one key: printable ASCII, path segments split by '/' */
 
 /* What an operation does. */
 #define SWAMP_STORE_PUT 1    /* write value under key */
@@ -32,9 +33,9 @@ typedef struct swamp_store_op {
     const char *key;
     const void *value; /* PUT only */
     size_t value_len;
-    uint64_t revision;  /* condition REVISION only */
-    int32_t action;     /* SWAMP_STORE_PUT, _REMOVE, _CHECK */
-    int32_t condition;  /* SWAMP_STORE_ANY, _ABSENT, _PRESENT, _REVISION */
+    uint64_t revision; /* condition REVISION only */
+    int32_t action;    /* SWAMP_STORE_PUT, _REMOVE, _CHECK */
+    int32_t condition; /* SWAMP_STORE_ANY, _ABSENT, _PRESENT, _REVISION */
 } swamp_store_op;
 
 #define SWAMP_STORE_REVERSE 1u   /* list: highest key first; `after` is then the upper bound, exclusive */
@@ -74,8 +75,8 @@ typedef struct swamp_store_vtable {
      * (NULL: from the first), at most `limit`. SWAMP_OK (also when there are none); SWAMP_E_TIMEOUT,
      * SWAMP_E_STORE, SWAMP_E_NOMEM.
      */
-    int (*list)(void *self, const char *prefix, const char *after, size_t limit, unsigned flags, int timeout_ms,
-                swamp_store_sink sink, void *user);
+    int (*list)(void *self, const char *prefix, const char *after, size_t limit, unsigned flags,
+                int timeout_ms, swamp_store_sink sink, void *user);
 
     /*
      * All operations or none. SWAMP_OK: *revision is the new revision, that of every PUT of the batch.
@@ -115,12 +116,13 @@ SWAMP_API SWAMP_NODISCARD int swamp_store_sqlite_open(swamp_store **out, const c
 /**
  * Say what is known of a SQLite store's file without opening it as a store, as one JSON object.
  *
- * Members, each only where it can be had: sqliteVersion; walResetFault (true: this SQLite is of the numbers 3.7.0 to
- * 3.51.2, whose fault strikes those who write without the store's lock, such as the sqlite3 program); problem (why
- * swamp_store_sqlite_open() would refuse the path); folder, folderMode ("0700"), fileSystem ("ext4", "nfs", ...),
- * fileSystemUsable, freeBytes; file (without symbolic links), kind ("swamp", "sqlite": another program's, "other",
- * "empty", "absent", "unreadable"), schema, mode ("0600"), databaseBytes, walBytes; lockHolderPid (a process that
- * is writing now, or is stuck). Makes and changes nothing.
+ * Members, each only where it can be had: sqliteVersion; walResetFault (true: this SQLite is of the
+ * numbers 3.7.0 to 3.51.2, whose fault strikes those who write without the store's lock, such as the sqlite3
+ * program); problem (why swamp_store_sqlite_open() would refuse the path); folder, folderMode ("0700"),
+ * fileSystem ("ext4", "nfs", ...), fileSystemUsable, freeBytes; file (without symbolic links), kind ("swamp",
+ * "sqlite": another program's, "other", "empty", "absent", "unreadable"), schema, mode ("0600"),
+ * databaseBytes, walBytes; lockHolderPid (a process that is writing now, or is stuck). Makes and changes
+ * nothing.
  *
  * @param[out] out   zero-terminated JSON text; unchanged on failure; caller frees with swamp_free()
  * @param      path  as for swamp_store_sqlite_open(); borrowed for the call
@@ -147,12 +149,14 @@ SWAMP_API SWAMP_NODISCARD int swamp_store_memory_open(swamp_store **out);
  *
  * @param[out] out     new store; unchanged on failure; caller frees with swamp_store_free()
  * @param      vtable  borrowed for the call, copied; its size member must be set
- * @param      self    given back to each member first; vtable->destroy(self) runs exactly once, also on failure
+ * @param      self    given back to each member first; vtable->destroy(self) runs exactly once, also on
+ * failure
  * @return SWAMP_OK; SWAMP_E_INVALID (a member is missing), SWAMP_E_NOMEM
  * @thread any
  * @since  0.1
  */
-SWAMP_API SWAMP_NODISCARD int swamp_store_custom(swamp_store **out, const swamp_store_vtable *vtable, void *self);
+SWAMP_API SWAMP_NODISCARD int swamp_store_custom(swamp_store **out, const swamp_store_vtable *vtable,
+                                                 void *self);
 
 /**
  * Drop the caller's reference to a store.
@@ -184,7 +188,8 @@ SWAMP_API SWAMP_NODISCARD int swamp_store_get(swamp_store *store, const char *ke
  *
  * @param      store       the store
  * @param      prefix      what the keys start with
- * @param      after       begin after this key (with SWAMP_STORE_REVERSE: below it); NULL: from the first (last)
+ * @param      after       begin after this key (with SWAMP_STORE_REVERSE: below it); NULL: from the first
+ * (last)
  * @param      limit       at most so many records, 1 to 100,000
  * @param      flags       SWAMP_STORE_REVERSE, SWAMP_STORE_KEYS_ONLY
  * @param      timeout_ms  upper bound of the call

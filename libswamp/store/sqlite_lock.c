@@ -21,8 +21,10 @@ swamp__file_lock_open(swamp__file_lock *lock, const char *path)
 {
     lock->path = path;
     lock->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0600);
-    lock->dice = (uint32_t)swamp__clock_monotonic_us() ^ (uint32_t)getpid() ^ (uint32_t)(lock->fd << 8);
-    return lock->fd < 0 ? SWAMP_E_IO : SWAMP_OK;
+    if (lock->fd < 0)
+        return SWAMP_E_IO;
+    lock->dice = (uint32_t)swamp__clock_monotonic_us() ^ ((uint32_t)getpid() << 8);
+    return SWAMP_OK;
 }
 
 void

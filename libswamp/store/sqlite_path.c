@@ -109,19 +109,16 @@ split_path(const char *path, char folder[SWAMP__SQLITE_PATH_MAX + 1], const char
 static int
 resolve_path(const char *path, char *out)
 {
-    char *resolved = realpath(path, NULL); /* libc's memory */
-    int rc = SWAMP_E_IO;
+    char resolved[PATH_MAX];
 
-    if (!resolved)
+    if (!realpath(path, resolved))
         return SWAMP_E_IO;
-    if (strlen(resolved) <= SWAMP__SQLITE_PATH_MAX) {
-        strcpy(out, resolved);
-        rc = SWAMP_OK;
-    } else {
+    if (strlen(resolved) > SWAMP__SQLITE_PATH_MAX) {
         errno = ENAMETOOLONG;
+        return SWAMP_E_IO;
     }
-    free(resolved);
-    return rc;
+    strcpy(out, resolved);
+    return SWAMP_OK;
 }
 
 static int
@@ -130,14 +127,14 @@ find_folder(swamp__sqlite_path *out, const char *folder, int make, char *why, si
     struct stat found;
 
     if (make && mkdir(folder, 0700) < 0 && errno != EEXIST) {
-        /* EROFS and EACCES may also be said of a folder that is there: then the file decides */
-        if (errno == ENOENT) {
+        int error = errno;
+        if (error == ENOENT) {
             snprintf(why, cap,
                      "folder of the store %s cannot be made: its parent is missing; create it first", folder);
             return SWAMP_E_IO;
         }
-        if (stat(folder, &found) < 0)
-            return swamp__sqlite_path_explain(folder, errno, why, cap);
+        if (stat(folder, &found) < 0) /* EROFS and EACCES are also said of a folder that is there */
+            return swamp__sqlite_path_explain(folder, error, why, cap);
     }
     if (resolve_path(folder, out->folder) < 0) {
         snprintf(why, cap, "folder of the store %s: %s; create it, or give another path", folder,
