@@ -235,15 +235,13 @@ take_progress(swamp__life *life, swamp_run *run, swamp__life_write *write)
 static void
 begin_finish(swamp__life *life, swamp_run *run)
 {
-    int64_t unix_ms = life->world->unix_ms(life->world->self);
     swamp__timer_unset(life->world->timers, &run->timer);
     swamp__timer_unset(life->world->timers, &run->duration_timer);
     run->status = run->finish_status;
     run->tries = 0;
     run->finishing_at_ms = swamp__now_ms(life->world);
-    /* Fixed here, so that every try writes the same bytes. A wall clock that was set back ends no run before
-     * its start. */
-    run->finished_at_unix_ms = unix_ms > run->started_at_unix_ms ? unix_ms : run->started_at_unix_ms;
+    run->finished_at_unix_ms =
+        life->world->unix_ms(life->world->self); /* once: every try writes the same bytes */
     swamp__registry_set_state(life->registry, run, SWAMP__RUN_FINISHING);
     if (!has_store(life))
         wait_ms(life, run, 0);
@@ -269,13 +267,6 @@ append_last_event(swamp_run *run)
     return rc;
 }
 
-static void
-free_text(char **text)
-{
-    swamp__free(*text);
-    *text = NULL;
-}
-
 /* The end is recorded: now it may be told (DESIGN 2). */
 static void
 conclude(swamp__life *life, swamp_run *run)
@@ -286,9 +277,13 @@ conclude(swamp__life *life, swamp_run *run)
                                  run); /* no memory: the viewers wait for it, as for a store that is down */
         return;
     }
-    free_text(&run->last_event);
-    free_text(&run->final_json);
-    free_text(&run->run_json);
+    swamp__free(run->last_event);
+    run->last_event = NULL;
+    /* The final RUN is all that is asked for from now on, and is never larger than a store's value. */
+    swamp__free(run->run_json);
+    run->run_json = run->final_json;
+    run->run_json_len = run->final_len;
+    run->final_json = NULL;
     run->tries = 0;
     run->finished_at_ms = swamp__now_ms(life->world);
     swamp__registry_set_state(life->registry, run, SWAMP__RUN_FINISHED);

@@ -33,8 +33,8 @@ fill_owned(const swamp__life *life, const swamp_run *run, swamp__run_owned *owne
     owned->id = run->id;
     owned->status = texts[ended];
     owned->instance_id = life->instance_id;
-    /* A run that succeeded in spite of it was not interrupted (PROTOCOL 6.4). */
-    owned->interrupt_reason = ended && ended != SWAMP_RUN_SUCCEEDED ? run->interrupt_reason : NULL;
+    /* A run that came to an end of its own in spite of it was not interrupted (PROTOCOL 6.4). */
+    owned->interrupt_reason = ended == SWAMP_RUN_CANCELLED ? run->interrupt_reason : NULL;
     owned->initiated_by = run->principal;
     owned->resource_name = run->resource_name;
     owned->workflow_id = run->workflow_id;

@@ -72,7 +72,7 @@ struct swamp_run {
     char *cancel_reason;
     int host_has_it;   /* the host holds its reference: START was given to it, its finish not yet seen here */
     uint64_t told_seq; /* on.changed was called with the head at this place */
-    char *run_json;    /* the host's members of RUN as last given */
+    char *run_json;    /* the host's members of RUN as last given; once FINISHED the final RUN */
     size_t run_json_len;
     uint64_t active_revision;    /* of active-runs/{id} at admission: every later write checks it */
     uint64_t history_revision;   /* of runs/{id} as last written */
