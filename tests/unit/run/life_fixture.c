@@ -203,6 +203,19 @@ reap(void)
     put(KEY_RUN, "{\"status\":\"failed\",\"interruptReason\":\"instance_dead\"}");
 }
 
+static int
+fail_get(void *user, const fake_call *call)
+{
+    (void)user;
+    return call->what == FAKE_GET ? FAKE_ERROR : FAKE_FINE;
+}
+
+void
+fail_reads(int fail)
+{
+    asker->watch = fail ? fail_get : NULL;
+}
+
 /* What came of it. */
 
 const char *

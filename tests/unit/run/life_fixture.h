@@ -35,6 +35,8 @@ int finish(int status, const char *last, const char *json);
 void declare_dead(void); /* removes the instance's heartbeat, as an observer does */
 void reap(void);         /* and ends the run, as a reaper does */
 
+void fail_reads(int fail); /* every get fails from now on; 0: no more */
+
 const char *state(void);               /* "RUNNING" ... */
 const char *events(void);              /* all that the log has, one after the other */
 const char *value_of(const char *key); /* "" when absent */
