@@ -265,9 +265,9 @@ take_frames(fake_peer *peer)
                 len = len << 8 | at[2 + i];
         at += 2 + digits;
         ck_assert_uint_le(len, (size_t)(end - at));
-        if (opcode == SWAMP__WS_PING)
+        if (opcode == SWAMP__WS_PING && !peer->mute)
             swamp__conn_alive(peer->conn);
-        else
+        else if (opcode != SWAMP__WS_PING)
             keep_frame(peer, opcode, (const char *)at, len);
         at += len;
     }

@@ -53,8 +53,9 @@ typedef struct fake_peer {
     fake_server *server;
     swamp__conn *conn; /* NULL: closed and freed */
     swamp__timer timer;
-    swamp__buf bytes;                   /* of one fill */
-    int wants, blocked, paused, closed; /* closed: the code; blocked: takes no bytes */
+    swamp__buf bytes; /* of one fill */
+    int wants, blocked, paused, closed,
+        mute; /* closed: the code; blocked: takes no bytes; mute: answers no ping */
     size_t fills, largest_fill;
     fake_frame *first, *last;
     size_t count;
@@ -64,7 +65,7 @@ fake_peer *fake_peer_new(fake_server *server); /* asserts that the connection is
 void fake_peer_free(fake_peer *peer);
 void fake_peer_send(fake_peer *peer, const char *text);
 void fake_peer_unblock(fake_peer *peer);
-/* Takes the oldest text frame; NULL: none. Valid until the next call. Pings are answered unless `blocked`. */
+/* Takes the oldest text frame; NULL: none. Valid until the next call. */
 const char *fake_peer_next(fake_peer *peer);
 /* Lets up to ms pass until a text frame is there, and takes it; NULL: none came. */
 const char *fake_peer_wait(fake_peer *peer, int64_t ms);

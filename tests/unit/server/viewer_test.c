@@ -1,0 +1,255 @@
+/* Viewers: the same bytes for all, no hole and no double, gaps told exactly, one terminal frame. */
+#include "fixture.h"
+
+START_TEST(viewers_of_one_connection_get_identical_bytes)
+{
+    swamp_run *run = start_run(peer, "aa");
+    fake_server_emit(server, 0, 3);
+    send_attach(peer, "bb", run->id, 0);
+    advance(1);
+    expect(peer, "\"type\":\"run.attached\"", "\"id\":\"bb\"", "\"firstSeq\":1,\"headSeq\":3",
+           "\"state\":\"running\"", NULL);
+    char texts[2][3][256] = {0};
+    for (int i = 0, seen[2] = {0}; i < 6; i++) {
+        const char *frame = fake_peer_wait(peer, 1);
+        ck_assert_ptr_nonnull(frame);
+        int which = strstr(frame, "\"id\":\"bb\"") != NULL;
+        ck_assert_int_lt(seen[which], 3);
+        snprintf(texts[which][seen[which]++], sizeof texts[0][0], "%s", strstr(frame, "\"event\":"));
+    }
+    for (int i = 0; i < 3; i++)
+        ck_assert_str_eq(texts[0][i], texts[1][i]);
+    ck_assert_uint_eq(run->viewer_count, 2);
+}
+END_TEST
+
+START_TEST(busy_run_does_not_starve_another_on_the_same_connection)
+{
+    start_run(peer, "busy");
+    start_run(peer, "calm");
+    peer->blocked = 1;
+    fake_server_emit(server, 0, 20000);
+    fake_server_emit(server, 1, 1);
+    advance(1);
+    fake_peer_unblock(peer);
+    advance(1);
+    size_t before = 0;
+    const char *frame;
+    while ((frame = fake_peer_next(peer)) && !strstr(frame, "\"id\":\"calm\""))
+        before++;
+    ck_assert_ptr_nonnull(frame);
+    ck_assert_uint_lt(before, 1000);
+}
+END_TEST
+
+START_TEST(gap_in_mid_stream_names_exactly_what_was_evicted)
+{
+    tear_down();
+    fake_server_options(&options);
+    options.run_log_events = 5;
+    set_up();
+    start_run(peer, "r");
+    fake_server_emit(server, 0, 2);
+    expect_event(peer, "r", 1);
+    expect_event(peer, "r", 2);
+    peer->blocked = 1;
+    fake_server_emit(server, 0, 10);
+    advance(1);
+    fake_peer_unblock(peer);
+    expect(peer, "{\"type\":\"run.gap\",\"id\":\"r\",\"gap\":{\"runId\":", "\"fromSeq\":3,\"toSeq\":7",
+           "\"reason\":\"evicted\"", NULL);
+    for (uint64_t seq = 8; seq <= 12; seq++)
+        expect_event(peer, "r", seq);
+    expect_nothing(peer, 10);
+}
+END_TEST
+
+/* FACTS, case 2: the run ends at any point around an attach. */
+#define END_POINTS 5
+
+static void
+do_step(int step)
+{
+    switch (step) {
+    case 1:
+        fake_server_emit(server, 0, 1);
+        break;
+    case 2:
+        fake_server_finish(server, 0, SWAMP_RUN_SUCCEEDED);
+        break;
+    case 3: /* the finish was seen, the commit is with the store */
+        swamp__instance_collect(server->instance);
+        break;
+    case 4:
+        advance(0);
+        break;
+    default:
+        break;
+    }
+}
+
+START_TEST(run_that_ends_around_an_attach_gives_each_event_once_and_done)
+{
+    fake_peer *late = fake_peer_new(server);
+    swamp_run *run = start_run(peer, "r");
+    char run_id[64];
+    snprintf(run_id, sizeof run_id, "%s", run->id);
+    fake_server_emit(server, 0, 2);
+    for (int step = 0; step < END_POINTS; step++) {
+        do_step(step);
+        if (step == _i)
+            send_attach(late, "l", run_id, 0);
+    }
+    advance(5);
+    expect(late, "\"type\":\"run.attached\"", NULL);
+    for (uint64_t seq = 1; seq <= 4; seq++)
+        expect_event(late, "l", seq);
+    expect(late, "{\"type\":\"done\",\"id\":\"l\"}", NULL);
+    expect_nothing(late, 50);
+    fake_peer_free(late);
+}
+END_TEST
+
+START_TEST(last_event_and_done_come_after_the_record_and_with_it_in_them)
+{
+    swamp_run *run = start_run(peer, "r");
+    char key[512];
+    snprintf(key, sizeof key, "%s", swamp__key_run(run->id).text);
+    server->questions->ask_low_ms = server->questions->ask_high_ms = 20;
+    fake_server_finish(server, 0, SWAMP_RUN_SUCCEEDED);
+    expect_nothing(peer, 15);
+    advance(100);
+    expect(peer, "\"kind\":\"completed\",\"run\":{\"id\":", "\"status\":\"succeeded\"", "\"seq\":1}}", NULL);
+    ck_assert_ptr_nonnull(strstr(stored(key), "\"status\":\"succeeded\""));
+    expect(peer, "{\"type\":\"done\",\"id\":\"r\"}", NULL);
+}
+END_TEST
+
+START_TEST(final_commit_that_waits_ends_viewers_as_unavailable)
+{
+    swamp_run *run = start_run(peer, "r");
+    char run_id[64];
+    snprintf(run_id, sizeof run_id, "%s", run->id);
+    server->questions->down = FAKE_ERROR;
+    fake_server_finish(server, 0, SWAMP_RUN_SUCCEEDED);
+    expect_nothing(peer, 29900);
+    advance(1200);
+    expect(peer, "\"type\":\"error\",\"id\":\"r\"", "\"code\":\"unavailable\"", "\"retryAfterMs\":", NULL);
+    send_attach(peer, "again", run_id, 0);
+    expect(peer, "\"type\":\"run.attached\"", "\"state\":\"running\"", NULL);
+    server->questions->down = FAKE_FINE;
+    advance(6000);
+    expect_event(peer, "again", 1);
+    expect(peer, "{\"type\":\"done\",\"id\":\"again\"}", NULL);
+}
+END_TEST
+
+START_TEST(a_batch_has_at_most_64_KiB_and_a_larger_event_goes_alone)
+{
+    start_run(peer, "r");
+    static char event[200000];
+    memset(event, 'x', sizeof event);
+    memcpy(event, "{\"kind\":\"", 9);
+    memcpy(event + sizeof event - 2, "\"}", 2);
+    peer->blocked = 1;
+    fake_server_emit(server, 0, 5000);
+    ck_assert_int_eq(swamp__run_emit(server->runs[0], event, sizeof event), SWAMP_OK);
+    fake_server_emit(server, 0, 5000);
+    advance(1);
+    peer->largest_fill = 0;
+    fake_peer_unblock(peer);
+    advance(50);
+    ck_assert_uint_eq(peer->count, 10001);
+    for (uint64_t seq = 1; seq <= 10001; seq++)
+        expect_event(peer, "r", seq);
+    ck_assert_uint_gt(peer->largest_fill, sizeof event);
+    ck_assert_uint_lt(peer->largest_fill, sizeof event + 200);
+}
+END_TEST
+
+/* DESIGN 3: many viewers share a window of 5 ms, the first event of a burst goes out at once; few never wait.
+ */
+static size_t
+fills_of_a_burst(size_t viewers)
+{
+    swamp_run *run = start_run(peer, "r");
+    for (size_t i = 1; i < viewers; i++) {
+        char id[32];
+        snprintf(id, sizeof id, "v%zu", i);
+        send_attach(peer, id, run->id, 0);
+        advance(1);
+    }
+    advance(100);
+    peer->fills = 0;
+    size_t count = peer->count;
+    fake_server_emit(server, 0, 1);
+    advance(0);
+    ck_assert_uint_eq(peer->count - count, viewers); /* leading edge */
+    for (int i = 0; i < 20; i++) {
+        fake_server_emit(server, 0, 1);
+        advance(1);
+    }
+    advance(10);
+    ck_assert_uint_eq(peer->count - count, 21 * viewers);
+    return peer->fills;
+}
+
+START_TEST(few_viewers_never_wait)
+{
+    ck_assert_uint_eq(fills_of_a_burst(19), 21);
+}
+END_TEST
+
+START_TEST(many_viewers_share_a_window)
+{
+    tear_down();
+    fake_server_options(&options);
+    options.max_requests = 200;
+    set_up();
+    ck_assert_uint_le(fills_of_a_burst(100), 7);
+}
+END_TEST
+
+START_TEST(slow_viewer_gets_its_end_after_the_run_has_left_the_registry)
+{
+    tear_down();
+    fake_server_options(&options);
+    options.linger_ms = 1000;
+    set_up();
+    char run_id[64];
+    snprintf(run_id, sizeof run_id, "%s", start_run(peer, "r")->id);
+    peer->blocked = 1;
+    fake_server_emit(server, 0, 2);
+    fake_server_finish(server, 0, SWAMP_RUN_SUCCEEDED);
+    advance(2000);
+    ck_assert_ptr_null(swamp__registry_find(server->instance->registry, run_id));
+    fake_peer_unblock(peer);
+    for (uint64_t seq = 1; seq <= 3; seq++)
+        expect_event(peer, "r", seq);
+    expect(peer, "{\"type\":\"done\",\"id\":\"r\"}", NULL);
+}
+END_TEST
+
+static Suite *
+suite(void)
+{
+    Suite *suite = suite_create("viewer");
+    TCase *tests = add_case(suite, "viewer");
+    tcase_add_test(tests, viewers_of_one_connection_get_identical_bytes);
+    tcase_add_test(tests, busy_run_does_not_starve_another_on_the_same_connection);
+    tcase_add_test(tests, gap_in_mid_stream_names_exactly_what_was_evicted);
+    tcase_add_loop_test(tests, run_that_ends_around_an_attach_gives_each_event_once_and_done, 0, END_POINTS);
+    tcase_add_test(tests, last_event_and_done_come_after_the_record_and_with_it_in_them);
+    tcase_add_test(tests, final_commit_that_waits_ends_viewers_as_unavailable);
+    tcase_add_test(tests, a_batch_has_at_most_64_KiB_and_a_larger_event_goes_alone);
+    tcase_add_test(tests, few_viewers_never_wait);
+    tcase_add_test(tests, many_viewers_share_a_window);
+    tcase_add_test(tests, slow_viewer_gets_its_end_after_the_run_has_left_the_registry);
+    return suite;
+}
+
+int
+main(void)
+{
+    return tap_main(suite());
+}
