@@ -129,10 +129,10 @@ swamp_client_error(swamp_client *client, char *buf, size_t cap)
     return SWAMP_OK;
 }
 
-swamp__line_target
+swamp__channel_target
 swamp__client_target(const swamp_client *client)
 {
-    return (swamp__line_target){
+    return (swamp__channel_target){
         .dialer = client->dialer,
         .token = client->given.token,
         .connect_timeout_ms = client->given.connect_timeout_ms,

@@ -4,7 +4,7 @@
 
 #include <swamp/client.h>
 #include "home.h"
-#include "line.h"
+#include "channel.h"
 #include "../util/error.h"
 
 struct swamp_client {
@@ -20,6 +20,6 @@ struct swamp_client {
  * Where lines lead, as a copy that a session may keep while it lives in the home: `token` is borrowed from
  * the client or NULL, `dialer` and `instance` are only used on the loop's thread before the home closes.
  */
-swamp__line_target swamp__client_target(const swamp_client *client);
+swamp__channel_target swamp__client_target(const swamp_client *client);
 
 #endif

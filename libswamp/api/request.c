@@ -13,13 +13,13 @@
 /* Lives on the caller's stack while it waits; touched by the home's thread until `finished`. */
 typedef struct request {
     swamp__home *home;
-    swamp__line_target target;
+    swamp__channel_target target;
     swamp__single_options options;
 
     /* home's thread */
     swamp__lodger lodger;
     swamp__single *machine;
-    swamp__line *line;
+    swamp__channel *channel;
 
     pthread_mutex_t lock;
     pthread_cond_t ready;
@@ -28,27 +28,27 @@ typedef struct request {
 } request;
 
 static void
-line_connected(void *user)
+channel_connected(void *user)
 {
     swamp__single_connected(((request *)user)->machine);
 }
 
 static void
-line_lost(void *user, int how, int64_t retry_after_ms, const char *why)
+channel_lost(void *user, int how, int64_t retry_after_ms, const char *why)
 {
     request *r = user;
-    r->line = NULL;
+    r->channel = NULL;
     swamp__single_link_lost(r->machine, how, retry_after_ms, why);
 }
 
 static void
-line_alive(void *user)
+channel_alive(void *user)
 {
     (void)user; /* the request's own time-out is shorter than any silence */
 }
 
 static void
-line_message(void *user, const char *text, size_t len)
+channel_message(void *user, const char *text, size_t len)
 {
     swamp__single_message(((request *)user)->machine, text, len);
 }
@@ -57,42 +57,42 @@ static void
 io_dial(void *self, const char *url)
 {
     request *r = self;
-    swamp__dial_events events = {line_connected, line_lost, line_alive, line_message, r};
-    if (swamp__line_open(&r->line, &r->target, url, &events) != SWAMP_OK)
-        r->line = NULL; /* the machine's own time-out ends it */
+    swamp__dial_events events = {channel_connected, channel_lost, channel_alive, channel_message, r};
+    if (swamp__channel_open(&r->channel, &r->target, url, &events) != SWAMP_OK)
+        r->channel = NULL; /* the machine's own time-out ends it */
 }
 
 static void
 io_send(void *self, const char *text, size_t len)
 {
     request *r = self;
-    if (r->line)
-        swamp__line_send(r->line, text, len);
+    if (r->channel)
+        swamp__channel_send(r->channel, text, len);
 }
 
 static void
 io_ping(void *self)
 {
     request *r = self;
-    if (r->line)
-        swamp__line_ping(r->line);
+    if (r->channel)
+        swamp__channel_ping(r->channel);
 }
 
 static void
 io_hang_up(void *self)
 {
     request *r = self;
-    if (r->line)
-        swamp__line_hang_up(r->line);
-    r->line = NULL;
+    if (r->channel)
+        swamp__channel_hang_up(r->channel);
+    r->channel = NULL;
 }
 
 static void
 io_pause(void *self, int paused)
 {
     request *r = self;
-    if (r->line)
-        swamp__line_pause(r->line, paused);
+    if (r->channel)
+        swamp__channel_pause(r->channel, paused);
 }
 
 static void

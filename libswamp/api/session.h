@@ -6,21 +6,21 @@
 #include <stdint.h>
 #include <swamp/client.h>
 #include "home.h"
-#include "line.h"
+#include "channel.h"
 #include "../session/session.h"
 #include "../wire/cursor.h"
 
 /* Counted: the application's handle, and the machine's side while it lives in its home. */
 struct swamp_session {
     swamp__home *home;
-    swamp__line_target target;
+    swamp__channel_target target;
     swamp__session_options options; /* texts are owned */
     uint64_t queue_bytes;
 
     /* home's thread */
     swamp__lodger lodger;
     swamp__session *machine;
-    swamp__line *line;
+    swamp__channel *channel;
 
     /* any thread, under lock */
     pthread_mutex_t lock;

@@ -1,34 +1,34 @@
-/* The session handle's side on its home's thread: the resume machine between its line and the queue. */
+/* The session handle's side on its home's thread: the resume machine between its channel and the queue. */
 #include <swamp/status.h>
 #include "session.h"
 #include "../util/alloc.h"
 
-/* ---- what the machine asks, and what its line tells it ---- */
+/* ---- what the machine asks, and what its channel tells it ---- */
 
 static void
-line_connected(void *user)
+channel_connected(void *user)
 {
     swamp_session *session = user;
     swamp__session_connected(session->machine);
 }
 
 static void
-line_lost(void *user, int how, int64_t retry_after_ms, const char *why)
+channel_lost(void *user, int how, int64_t retry_after_ms, const char *why)
 {
     swamp_session *session = user;
-    session->line = NULL;
+    session->channel = NULL;
     swamp__session_link_lost(session->machine, how, retry_after_ms, why);
 }
 
 static void
-line_alive(void *user)
+channel_alive(void *user)
 {
     swamp_session *session = user;
     swamp__session_alive(session->machine);
 }
 
 static void
-line_message(void *user, const char *text, size_t len)
+channel_message(void *user, const char *text, size_t len)
 {
     swamp_session *session = user;
     swamp__session_message(session->machine, text, len);
@@ -38,43 +38,43 @@ static void
 io_hang_up(void *self)
 {
     swamp_session *session = self;
-    if (session->line)
-        swamp__line_hang_up(session->line);
-    session->line = NULL;
+    if (session->channel)
+        swamp__channel_hang_up(session->channel);
+    session->channel = NULL;
 }
 
 static void
 io_dial(void *self, const char *url)
 {
     swamp_session *session = self;
-    swamp__dial_events events = {line_connected, line_lost, line_alive, line_message, session};
+    swamp__dial_events events = {channel_connected, channel_lost, channel_alive, channel_message, session};
     /* a dial that cannot even begin is a lost one: the machine's own timer for the attempt finds it */
-    if (swamp__line_open(&session->line, &session->target, url, &events) != SWAMP_OK)
-        session->line = NULL;
+    if (swamp__channel_open(&session->channel, &session->target, url, &events) != SWAMP_OK)
+        session->channel = NULL;
 }
 
 static void
 io_send(void *self, const char *text, size_t len)
 {
     swamp_session *session = self;
-    if (session->line)
-        swamp__line_send(session->line, text, len);
+    if (session->channel)
+        swamp__channel_send(session->channel, text, len);
 }
 
 static void
 io_ping(void *self)
 {
     swamp_session *session = self;
-    if (session->line)
-        swamp__line_ping(session->line);
+    if (session->channel)
+        swamp__channel_ping(session->channel);
 }
 
 static void
 io_pause(void *self, int paused)
 {
     swamp_session *session = self;
-    if (session->line)
-        swamp__line_pause(session->line, paused);
+    if (session->channel)
+        swamp__channel_pause(session->channel, paused);
 }
 
 static void

@@ -118,7 +118,7 @@ take_place(swamp_session *session, const char *run_id_or_cursor)
 
 /* type NULL: attach to `what`; else start it with the payload `what`. Consumes nothing of home. */
 static int
-open_session(swamp_session **out, swamp__home *home, const swamp__line_target *target, const char *url,
+open_session(swamp_session **out, swamp__home *home, const swamp__channel_target *target, const char *url,
              const swamp_client_options *client, const char *type, const char *what,
              const swamp_session_options *options)
 {
@@ -151,7 +151,7 @@ swamp_session_start(swamp_session **out, swamp_client *client, const char *type,
 {
     if (!out || !client || !type || !payload_json)
         return SWAMP_E_INVALID;
-    swamp__line_target target = swamp__client_target(client);
+    swamp__channel_target target = swamp__client_target(client);
     return open_session(out, client->home, &target, client->given.url, &client->given, type, payload_json,
                         options);
 }
@@ -162,7 +162,7 @@ swamp_session_attach(swamp_session **out, swamp_client *client, const char *run_
 {
     if (!out || !client || !run_id_or_cursor)
         return SWAMP_E_INVALID;
-    swamp__line_target target = swamp__client_target(client);
+    swamp__channel_target target = swamp__client_target(client);
     return open_session(out, client->home, &target, client->given.url, &client->given, NULL, run_id_or_cursor,
                         options);
 }
@@ -176,7 +176,7 @@ swamp_session_local(swamp_session **out, swamp_server *server, const char *type,
         return SWAMP_E_INVALID;
     if (swamp__server_home(server, &home) != SWAMP_OK)
         return SWAMP_E_STATE;
-    swamp__line_target target = {.instance = server->instance, .world = swamp__loop_world(server->loop)};
+    swamp__channel_target target = {.instance = server->instance, .world = swamp__loop_world(server->loop)};
     int rc = open_session(out, home, &target, "", NULL, type, payload_json, options);
     swamp__home_unref(home);
     return rc == SWAMP_E_CLOSED ? SWAMP_E_STATE : rc;
