@@ -1,0 +1,189 @@
+/* run.attach for runs of other instances (PROTOCOL 6): waiting, coalescing, giving up; the vectors have the
+ * answers. */
+#include "fixture.h"
+
+static int reads;
+
+static int
+count_reads(void *user, const fake_call *call)
+{
+    (void)user;
+    reads += call->what == FAKE_GET && strncmp(call->key, "active-runs/", 12) == 0;
+    return FAKE_FINE;
+}
+
+/* I2 owns the run and was seen to beat just now. */
+static void
+meet_owner(void)
+{
+    beat_foreign();
+    advance(10000);
+    beat_foreign();
+    advance(5001);
+    put_foreign("run");
+}
+
+START_TEST(elsewhere_says_who_where_and_how_long_ago)
+{
+    meet_owner();
+    send_attach(peer, "a", "run", 0);
+    expect(peer,
+           "{\"type\":\"run.elsewhere\",\"id\":\"a\",\"payload\":{\"runId\":\"run\",\"instanceId\":\"I2\","
+           "\"address\":"
+           "\"ws://127.0.0.1:2\",\"retryAfterMs\":1000,\"ownerSeenMsAgo\":",
+           "\"staleTtlMs\":30000}}", NULL);
+    send_attach(peer, "a", "run", 0); /* the id is free again */
+    expect(peer, "run.elsewhere", NULL);
+}
+END_TEST
+
+START_TEST(many_who_ask_for_one_run_cost_two_look_ups)
+{
+    meet_owner();
+    server->questions->watch = count_reads;
+    server->questions->ask_low_ms = server->questions->ask_high_ms = 30;
+    reads = 0;
+    for (int i = 0; i < 50; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "a%d", i);
+        send_attach(peer, id, "run", 0);
+    }
+    advance(200);
+    ck_assert_uint_eq(peer->count, 50);
+    ck_assert_int_eq(reads, 2); /* the first one's, and one that began after all the others had asked */
+}
+END_TEST
+
+START_TEST(question_that_came_during_a_look_up_is_not_answered_by_it)
+{
+    server->questions->answer_low_ms = server->questions->answer_high_ms = 50;
+    send_attach(peer, "early", "run", 0);
+    advance(20); /* it has read: nothing there */
+    put_foreign("run");
+    send_attach(peer, "late", "run", 0);
+    advance(40);
+    expect(peer, "\"id\":\"early\"", "not_found", NULL);
+    advance(200);
+    expect(peer, "\"id\":\"late\"", "run.interrupted", "instance_dead", NULL);
+}
+END_TEST
+
+START_TEST(answer_is_withheld_at_most_twice_the_ttl)
+{
+    beat_foreign();
+    put_foreign("run");
+    server->beats->down = FAKE_ERROR; /* own beats fail: nobody may be declared dead */
+    advance(5001);
+    send_attach(peer, "a", "run", 0);
+    expect_nothing(peer, 59000);
+    advance(1100);
+    expect(peer, "\"type\":\"run.elsewhere\",\"id\":\"a\"", NULL);
+    ck_assert_ptr_nonnull(stored(swamp__key_heartbeat("I2").text));
+}
+END_TEST
+
+START_TEST(client_may_go_while_its_answer_is_withheld)
+{
+    beat_foreign();
+    put_foreign("run");
+    send_attach(peer, "a", "run", 0);
+    send_attach(peer, "b", "run", 0);
+    advance(100);
+    ck_assert(!swamp__list_empty(&server->instance->withheld));
+    fake_peer_free(peer);
+    peer = NULL;
+    ck_assert(swamp__list_empty(&server->instance->withheld));
+    advance(90000);
+}
+END_TEST
+
+START_TEST(death_ends_the_wait_of_all_and_the_run_is_reaped)
+{
+    beat_foreign();
+    put_foreign("run");
+    put_record(swamp__key_instance_run("I2", "run").text, "{}");
+    put_record(swamp__key_run("run").text,
+               "{\"id\":\"run\",\"workflowId\":\"w\",\"workflowName\":\"w\",\"status\":"
+               "\"running\",\"jobs\":[],\"instanceId\":\"I2\",\"startedAt\":"
+               "\"2026-11-29T10:00:00.000Z\"}");
+    send_attach(peer, "a", "run", 0);
+    send_attach(peer, "b", "run", 3);
+    expect_nothing(peer, 29000);
+    advance(2000);
+    expect(peer, "\"type\":\"run.interrupted\"", "instance_dead", NULL);
+    expect(peer, "\"type\":\"run.interrupted\"", "instance_dead", NULL);
+    advance(100);
+    ck_assert_ptr_nonnull(
+        strstr(stored(swamp__key_run("run").text), "\"interruptReason\":\"instance_dead\""));
+    ck_assert_ptr_null(stored(swamp__key_active_run("run").text));
+    swamp__instance_stats stats;
+    swamp__instance_stats_get(server->instance, &stats);
+    ck_assert_uint_eq(stats.deaths_declared, 1);
+    ck_assert_uint_eq(stats.runs_reaped, 1);
+}
+END_TEST
+
+START_TEST(starting_instance_holds_the_question_until_it_has_joined)
+{
+    fake_server *late = fake_server_new(world, store, NULL);
+    late->beats->down = FAKE_ERROR;
+    advance(100);
+    ck_assert(!late->ready);
+    fake_peer *client = fake_peer_new(late);
+    send_attach(client, "a", "run", 0);
+    expect_nothing(client, 4800);
+    advance(300);
+    expect(client, "\"id\":\"a\"", "unavailable", NULL);
+    late->beats->down = FAKE_FINE;
+    send_attach(client, "b", "run", 0);
+    send_start(client, "s");
+    expect(client, "\"id\":\"s\"", "unavailable", NULL);
+    advance(5000);
+    ck_assert(late->ready);
+    expect(client, "\"id\":\"b\"", "not_found", NULL);
+    fake_peer_free(client);
+    fake_server_free(late);
+}
+END_TEST
+
+START_TEST(run_id_that_no_key_can_bear_is_not_found)
+{
+    send_attach(peer, "a", "runs/../x", 0);
+    expect(peer, "\"id\":\"a\"", "not_found", NULL);
+}
+END_TEST
+
+START_TEST(attach_that_waits_can_be_cancelled_and_asks_the_owner)
+{
+    beat_foreign();
+    put_foreign("run");
+    send_attach(peer, "a", "run", 0);
+    advance(100);
+    send_plain(peer, "cancel", "a");
+    advance(100);
+    ck_assert_ptr_nonnull(stored(swamp__key_cancel_request("I2", "run").text));
+}
+END_TEST
+
+static Suite *
+suite(void)
+{
+    Suite *suite = suite_create("attach");
+    TCase *tests = add_case(suite, "attach");
+    tcase_add_test(tests, elsewhere_says_who_where_and_how_long_ago);
+    tcase_add_test(tests, many_who_ask_for_one_run_cost_two_look_ups);
+    tcase_add_test(tests, question_that_came_during_a_look_up_is_not_answered_by_it);
+    tcase_add_test(tests, answer_is_withheld_at_most_twice_the_ttl);
+    tcase_add_test(tests, client_may_go_while_its_answer_is_withheld);
+    tcase_add_test(tests, death_ends_the_wait_of_all_and_the_run_is_reaped);
+    tcase_add_test(tests, starting_instance_holds_the_question_until_it_has_joined);
+    tcase_add_test(tests, run_id_that_no_key_can_bear_is_not_found);
+    tcase_add_test(tests, attach_that_waits_can_be_cancelled_and_asks_the_owner);
+    return suite;
+}
+
+int
+main(void)
+{
+    return tap_main(suite());
+}

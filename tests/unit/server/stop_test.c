@@ -1,0 +1,200 @@
+/* The end of an instance: planned stop phase by phase (DESIGN 6), the fence, and the hung store thread. */
+#include "fixture.h"
+
+START_TEST(idle_instance_stops_after_the_grace_and_removes_its_heartbeat)
+{
+    swamp__instance_stop(server->instance, 60000);
+    expect_nothing(peer, 4900);
+    start_run(peer, "late"); /* balancers have not noticed yet: still taken */
+    fake_server_finish(server, 0, SWAMP_RUN_SUCCEEDED);
+    advance(90);
+    while (fake_peer_next(peer))
+        ;
+    advance(200);
+    ck_assert_int_eq(server->ended, SWAMP_END);
+    ck_assert_int_eq(peer->closed, 1001);
+    ck_assert_ptr_null(stored(swamp__key_heartbeat(server->options.instance_id).text));
+    advance(60000);
+}
+END_TEST
+
+START_TEST(draining_instance_takes_attaches_but_no_runs)
+{
+    swamp_run *run = start_run(peer, "r");
+    swamp__instance_stop(server->instance, 60000);
+    advance(5001);
+    expect(peer, "{\"type\":\"server.drain\",\"retryAfterMs\":", "\"deadlineMs\":", NULL);
+    send_start(peer, "s");
+    expect(peer, "\"id\":\"s\"", "\"code\":\"draining\"", "\"retryAfterMs\":", NULL);
+    fake_peer *late = fake_peer_new(server);
+    expect(late, "server.drain", NULL);
+    send_attach(late, "a", run->id, 0);
+    expect(late, "run.attached", NULL);
+    fake_server_emit(server, 0, 1);
+    expect_event(late, "a", 1);
+    ck_assert_int_eq(server->ended, 0);
+    fake_server_finish(server, 0, SWAMP_RUN_SUCCEEDED);
+    advance(500);
+    expect_event(late, "a", 2);
+    expect(late, "\"type\":\"done\"", NULL);
+    ck_assert_int_eq(late->closed, 1001);
+    ck_assert_int_eq(server->ended, SWAMP_END);
+    fake_peer_free(late);
+}
+END_TEST
+
+START_TEST(run_left_at_the_drain_timeout_is_cancelled_with_instance_shutdown)
+{
+    char key[512];
+    snprintf(key, sizeof key, "%s", swamp__key_run(start_run(peer, "r")->id).text);
+    swamp__instance_stop(server->instance, 20000);
+    advance(19900);
+    ck_assert_uint_eq(server->cancels, 0);
+    advance(200);
+    ck_assert_uint_eq(server->cancels, 1);
+    ck_assert_str_eq(server->reason, "instance_shutdown");
+    advance(500);
+    expect(peer, "server.drain", NULL);
+    expect(peer, "\"kind\":\"cancelled\"", NULL);
+    expect(peer, "\"type\":\"done\"", NULL);
+    ck_assert_int_eq(server->ended, SWAMP_END);
+    ck_assert_ptr_nonnull(strstr(stored(key), "\"status\":\"cancelled\""));
+    ck_assert_ptr_nonnull(strstr(stored(key), "\"interruptReason\":\"instance_shutdown\""));
+}
+END_TEST
+
+START_TEST(host_that_never_answers_a_cancel_does_not_hold_the_stop)
+{
+    char key[512];
+    snprintf(key, sizeof key, "%s", swamp__key_run(start_run(peer, "r")->id).text);
+    server->finish_on_cancel = 0;
+    swamp__instance_stop(server->instance, 0);
+    advance(9000);
+    ck_assert_int_eq(server->ended, 0);
+    advance(3000);
+    ck_assert_int_eq(server->ended, SWAMP_END);
+    ck_assert_uint_eq(swamp__instance_host_runs(server->instance), 1);
+    ck_assert_ptr_nonnull(strstr(stored(key), "\"interruptReason\":\"instance_shutdown\""));
+}
+END_TEST
+
+START_TEST(second_stop_with_a_shorter_time_holds)
+{
+    start_run(peer, "r");
+    swamp__instance_stop(server->instance, -1);
+    advance(100000);
+    ck_assert_int_eq(server->ended, 0);
+    swamp__instance_stop(server->instance, 50000);
+    swamp__instance_stop(server->instance, 90000); /* longer: no effect */
+    advance(49900);
+    ck_assert_uint_eq(server->cancels, 0);
+    advance(1000);
+    ck_assert_int_eq(server->ended, SWAMP_END);
+}
+END_TEST
+
+START_TEST(viewer_that_reads_nothing_holds_the_stop_for_10_s_only)
+{
+    start_run(peer, "r");
+    peer->blocked = 1;
+    fake_server_emit(server, 0, 1);
+    swamp__instance_stop(server->instance, 0);
+    advance(9900);
+    ck_assert_int_eq(server->ended, 0);
+    advance(300);
+    ck_assert_int_eq(server->ended, SWAMP_END);
+    ck_assert_int_eq(peer->closed, 1001);
+}
+END_TEST
+
+START_TEST(stop_with_the_store_down_ends_all_the_same)
+{
+    start_run(peer, "r");
+    server->questions->down = server->beats->down = FAKE_ERROR;
+    swamp__instance_stop(server->instance, 0);
+    advance(60000);
+    ck_assert_int_eq(server->ended, SWAMP_END);
+}
+END_TEST
+
+/* The fence (PROTOCOL 5): the heartbeat is gone, the next checked write or beat says so. */
+
+START_TEST(declared_dead_it_tells_each_viewer_in_its_own_form_and_ends_fenced)
+{
+    char run_id[64];
+    snprintf(run_id, sizeof run_id, "%s", start_run(peer, "r")->id);
+    server->finish_on_cancel = 0;
+    send_attach(peer, "a", run_id, 0);
+    expect(peer, "run.attached", NULL);
+    put_record(swamp__key_heartbeat(server->options.instance_id).text, NULL);
+    if (_i) /* by a run's write, else by a beat */
+        fake_server_finish(server, 0, SWAMP_RUN_SUCCEEDED);
+    advance(_i ? 20 : 10100);
+    const char *frame;
+    int interrupted = 0, error = 0;
+    while ((frame = fake_peer_next(peer))) {
+        ck_assert_ptr_null(strstr(frame, "completed"));
+        ck_assert_ptr_nonnull(strstr(frame, "instance_fenced"));
+        ck_assert_ptr_nonnull(strstr(frame, server->options.instance_id));
+        interrupted += strstr(frame, "{\"type\":\"run.interrupted\",\"id\":\"a\"") != NULL;
+        error +=
+            strstr(frame, "{\"type\":\"error\",\"id\":\"r\"") && strstr(frame, "\"code\":\"interrupted\"");
+    }
+    ck_assert_int_eq(interrupted, 1);
+    ck_assert_int_eq(error, 1);
+    advance(6000);
+    ck_assert_int_eq(server->ended, SWAMP_E_FENCED);
+    ck_assert_int_eq(peer->closed, 1001);
+    if (!_i) {
+        ck_assert_str_eq(server->reason, "instance_fenced");
+        ck_assert_int_eq(swamp__run_emit(server->runs[0], "{\"kind\":\"x\"}", 12), SWAMP_E_FENCED);
+    }
+}
+END_TEST
+
+START_TEST(fenced_while_stopping_ends_fenced_once)
+{
+    start_run(peer, "r");
+    swamp__instance_stop(server->instance, 60000);
+    advance(6000);
+    put_record(swamp__key_heartbeat(server->options.instance_id).text, NULL);
+    advance(40000);
+    ck_assert_int_eq(server->ended, SWAMP_E_FENCED);
+}
+END_TEST
+
+START_TEST(store_thread_that_answers_nothing_stops_the_beats)
+{
+    start_run(peer, "r");
+    server->questions->ask_low_ms = server->questions->ask_high_ms = 1000000;
+    advance(40000);
+    size_t before = server->beats->commits;
+    ck_assert_uint_ge(before, 4);
+    advance(60000);
+    ck_assert_uint_le(server->beats->commits, before + 1);
+}
+END_TEST
+
+static Suite *
+suite(void)
+{
+    Suite *suite = suite_create("stop");
+    TCase *tests = add_case(suite, "stop");
+    tcase_add_test(tests, idle_instance_stops_after_the_grace_and_removes_its_heartbeat);
+    tcase_add_test(tests, draining_instance_takes_attaches_but_no_runs);
+    tcase_add_test(tests, run_left_at_the_drain_timeout_is_cancelled_with_instance_shutdown);
+    tcase_add_test(tests, host_that_never_answers_a_cancel_does_not_hold_the_stop);
+    tcase_add_test(tests, second_stop_with_a_shorter_time_holds);
+    tcase_add_test(tests, viewer_that_reads_nothing_holds_the_stop_for_10_s_only);
+    tcase_add_test(tests, stop_with_the_store_down_ends_all_the_same);
+    tcase_add_loop_test(tests, declared_dead_it_tells_each_viewer_in_its_own_form_and_ends_fenced, 0, 2);
+    tcase_add_test(tests, fenced_while_stopping_ends_fenced_once);
+    tcase_add_test(tests, store_thread_that_answers_nothing_stops_the_beats);
+    return suite;
+}
+
+int
+main(void)
+{
+    return tap_main(suite());
+}
