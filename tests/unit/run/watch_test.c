@@ -256,6 +256,7 @@ START_TEST(beat_that_comes_before_the_removal_saves_and_starts_afresh)
     ck_assert_int_eq(left, 0);
     ck_assert(is_there("n"));
     ck_assert_int_eq(me->deaths, 0);
+    ck_assert_int_eq(swamp__membership_unchanged_ms(&me->m, swamp__membership_find(&me->m, "n")), 0);
     fake_world_advance(world, TTL);
     ck_assert(is_there("n"));
     fake_world_advance(world, INTERVAL);
@@ -400,6 +401,20 @@ START_TEST(no_memory_kills_nobody)
 }
 END_TEST
 
+START_TEST(verdict_without_memory_waits_for_the_next_pulse)
+{
+    neighbour_beats("n", 1);
+    member_start(me);
+    fake_world_advance(world, TTL);
+    swamp__alloc_fail_at(1, 1);
+    fake_world_advance(world, 1); /* a timer set in the past would never let this return */
+    swamp__alloc_fail_at(0, 0);
+    ck_assert(is_there("n"));
+    fake_world_advance(world, INTERVAL / 2);
+    ck_assert(!is_there("n"));
+}
+END_TEST
+
 static Suite *
 suite(void)
 {
@@ -432,6 +447,7 @@ suite(void)
     tcase_add_test(t, a_thousand_instances_take_several_pages);
     tcase_add_test(t, keys_that_no_instance_could_have_are_left_alone);
     tcase_add_test(t, no_memory_kills_nobody);
+    tcase_add_test(t, verdict_without_memory_waits_for_the_next_pulse);
     suite_add_tcase(s, t);
     return s;
 }
