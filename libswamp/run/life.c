@@ -7,37 +7,45 @@
 #include "../util/alloc.h"
 #include "life_write.h"
 
+/* clang-format off */
 /*
- * One row a case; "ask" puts a write to the store, "wait" sets run->timer, whose meaning is that of the
- * state. Without a store every ask is answered DONE by a timer of 0 ms: never before the call that asked has
- * returned.
+ * One row a case. "Ask" puts a write to the store; its outcomes DONE, NOT, UNKNOWN ... are those of
+ * life_write.h. "Wait" sets run->timer, whose meaning is that of the state. Without a store, admission and end
+ * are answered by a timer of 0 ms: never before the call that asked has returned.
  *
- *  state      what comes                         what is done                                          then
- *  ---------  ---------------------------------  ----------------------------------------------------
- * --------- ADMITTED   life_admit                         ask admission ADMITTED DONE on.admitted(OK) RUNNING
- *             DONE, and life_end was called      ask final, on.admitted(OK) FINISHING NOT written
- * on.admitted(error), on.gone                           GONE UNKNOWN on.admitted(error), ask cleaning
- * CLEANING FENCED, or fenced meanwhile        on.admitted(FENCED), on.gone, on.fenced               GONE
- *  CLEANING   DONE (keys removed), FENCED        on.gone                                               GONE
- *             ABSENT                             the lost write may yet come: wait, look once more CLEANING
- *             ABSENT again                       on.gone                                               GONE
- *             NOT, UNKNOWN                       wait (back-off), ask cleaning CLEANING RUNNING    host emits
- * on.changed                                            RUNNING host updates                       wait until
- * 1 s after the last progress, ask progress  RUNNING progress NOT, UNKNOWN, STALE       the same RUNNING
- *             finish, life_end                   ask final (after a progress under way), on.changed FINISHING
- *             max_run_duration                   on.overdue RUNNING progress FENCED on.fenced LOST FINISHING
- * DONE                               append the last event, on.changed, wait (linger)      FINISHED NOT,
- * UNKNOWN                       wait (back-off), ask final: for as long as it takes   FINISHING FENCED drop
- * the last event, on.changed, on.fenced            LOST FINISHED   linger over, life_forget, budget   ask
- * forget                                            FINISHED forget DONE, FENCED                on.gone, once
- * the host's reference is back            GONE forget NOT, UNKNOWN                wait (back-off), ask forget
- * FINISHED LOST       host's reference back, no viewers  on.gone GONE
+ *  state      what comes                       what is done                                       then
+ *  ---------  -------------------------------- -------------------------------------------------- ---------
+ *  ADMITTED   life_admit                       ask admission                                      ADMITTED
+ *             DONE                             on.admitted(OK)                                    RUNNING
+ *             DONE, and life_end was called    ask final, on.admitted(OK)                         FINISHING
+ *             NOT written                      on.admitted(error), on.gone                        GONE
+ *             UNKNOWN                          on.admitted(error), wait (back-off), ask cleaning  CLEANING
+ *             FENCED, or fenced meanwhile      on.admitted(FENCED), on.gone, on.fenced            GONE
+ *             the instance ends                on.admitted(CLOSED), on.gone                       GONE
+ *  CLEANING   DONE (keys removed), FENCED      on.gone                                            GONE
+ *             ABSENT                           the lost write may yet come: wait, ask once more   CLEANING
+ *             ABSENT again                     on.gone                                            GONE
+ *             NOT, UNKNOWN                     wait (back-off), ask cleaning                      CLEANING
+ *  RUNNING    host emits                       on.changed                                         RUNNING
+ *             host updates                     ask progress, 1 s after the last one or later      RUNNING
+ *             progress NOT, UNKNOWN, STALE     the same again                                     RUNNING
+ *             progress FENCED                  on.changed, on.fenced                              LOST
+ *             max_run_duration                 on.overdue                                         RUNNING
+ *             finish, life_end                 ask final (after a progress under way), on.changed FINISHING
+ *  FINISHING  DONE                             append the last event, on.changed, wait (linger)   FINISHED
+ *             NOT, UNKNOWN                     wait (back-off), ask final: as long as it takes    FINISHING
+ *             FENCED                           drop the last event, on.changed, on.fenced         LOST
+ *  FINISHED   linger over, life_forget, budget ask forget, once the host's reference is back      FINISHED
+ *             forget DONE, FENCED              on.gone                                            GONE
+ *             forget NOT, UNKNOWN              wait (back-off), ask forget                        FINISHED
+ *  LOST       host's finish, no viewers left   on.gone                                            GONE
  *
- *  life_fence: RUNNING and FINISHING become LOST (on.changed), and no write follows: not for ADMITTED, whose
- * answer then counts as FENCED, nor for CLEANING and FINISHED, whose keys are the reaper's now. Whatever a
- * write under way for a run that is LOST says is not looked at: its viewers were told of the interruption,
- * and history tells them the rest. An answer SWAMP_E_CLOSED (the instance ends) leaves everything as it is.
+ * life_fence: RUNNING and FINISHING become LOST (on.changed), and no write follows: an ADMITTED run's answer
+ * counts as FENCED, the keys of CLEANING and FINISHED ones are the reaper's now. What a write that was under way
+ * says of a run that is LOST is not looked at: its viewers were told of the interruption, and history tells them
+ * the rest.
  */
+/* clang-format on */
 
 #define PROGRESS_EVERY_MS 1000
 #define LEAVE_AGAIN_MS 100

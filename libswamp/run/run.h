@@ -13,15 +13,17 @@
 #include "../wire/limits.h"
 #include "event_log.h"
 
+/* clang-format off */
 /*
- * States (core's thread):
+ * States (core's thread; the whole table is in life.c):
  *
- *   ADMITTED --commit done--> RUNNING --finish--> FINISHING --final commit done--> FINISHED --linger-->
- * (gone) |                        |                    | | failed, unknown        +------- fenced -----+-->
- * LOST --host's finish, viewers told--> (gone)
+ *   ADMITTED --commit done--> RUNNING --finish--> FINISHING --final commit done--> FINISHED --linger--> GONE
+ *      |                         |                    |
+ *      | unknown                 +------- fenced -----+--> LOST --host's finish, viewers told--> GONE
  *      v
- *   CLEANING --keys confirmed away--> (gone)
+ *   CLEANING --keys confirmed away--> GONE             (failed, fenced: ADMITTED --> GONE)
  */
+/* clang-format on */
 #define SWAMP__RUN_ADMITTED 1
 #define SWAMP__RUN_RUNNING 2
 #define SWAMP__RUN_FINISHING 3
@@ -97,8 +99,8 @@ struct swamp_run {
     int64_t flushed_at_ms;
 };
 
-const char *swamp__run_status_text(
-    const swamp_run *run); /* running, succeeded, failed, cancelled: what `state` of run.attached says */
+/* running, succeeded, failed, cancelled: what `state` of run.attached says. */
+const char *swamp__run_status_text(const swamp_run *run);
 
 /* Core's thread: the host's members of RUN, checked JSON. SWAMP_OK, SWAMP_E_NOMEM (the old ones stay). */
 int swamp__run_set_json(swamp_run *run, const char *json, size_t len);
