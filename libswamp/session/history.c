@@ -14,7 +14,14 @@ swamp__act_interrupted(swamp__session *session, const swamp__news *news)
     swamp__session_answered(session);
     session->goal = SWAMP__AT_ASKING;
     session->history_until_ms = swamp__now_ms(session->world) + wait_ms;
-    snprintf(session->interrupt_reason, sizeof session->interrupt_reason, "%s", answer->reason);
+    /*
+     * Servers of the existing tool (no staleTtlMs) do not record why: what they told is kept. Of all others
+     * the record is the truth: the last commit of an owner that was declared dead may have been done after
+     * all.
+     */
+    int records_why = answer->type == SWAMP__ANS_ERROR || answer->stale_ttl_ms >= 0;
+    snprintf(session->interrupt_reason, sizeof session->interrupt_reason, "%s",
+             records_why ? "" : answer->reason);
     swamp__session_tell(session, &(swamp__told){.type = SWAMP_EVENT_INTERRUPTED,
                                                 .reason = answer->reason,
                                                 .instance_id = answer->instance_id});

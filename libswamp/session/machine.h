@@ -115,7 +115,7 @@ struct swamp__session {
     int64_t unavailable_since_ms; /* first of a row of unavailable, draining, 429; -1: none */
     uint32_t not_founds;          /* in a row */
     int64_t history_until_ms;     /* interrupted: give up polling then */
-    char interrupt_reason[64];    /* as run.interrupted told */
+    char interrupt_reason[64];    /* as an old server told, which does not record it; "" of others */
 
     int cancel_wanted; /* asked by the application, not yet taken by a server */
     char *cancel_reason;

@@ -93,6 +93,8 @@ static void
 check_run(cluster *sim, const sim_run *run)
 {
     static const char *texts[] = {"", "succeeded", "failed", "cancelled"};
+    for (size_t i = 1; i < sizeof texts / sizeof texts[0]; i++)
+        sim->recorded[run->final_reason[0] ? 0 : i] += strcmp(run->final, texts[i]) == 0;
     if (!run->final[0])
         sim_fail(sim, "run %s has no final status", run->id);
     else if (run->owner_undisturbed && run->host_finished && run->finish_rc == SWAMP_OK &&

@@ -218,6 +218,7 @@ io_deliver(void *self, swamp_event *event)
     sim_client *client = self;
     int type = swamp_event_type(event);
     note_event(client, event);
+    client->of->told[type]++;
     if (client->ended)
         sim_fail(client->of, "%s: an event after the last one", client->name);
     if (swamp_event_run_id(event)[0] && !client->run_id[0])

@@ -67,9 +67,11 @@ struct cluster {
     swamp__timer fault_timer, arrival_timer;
     int64_t chaos_until_ms;
     int calm; /* links are cut, nothing else goes wrong: every accepted run's client must see its end */
-    unsigned log_events; /* run_log_events of the instances */
-    swamp__buf history;  /* what happened, line by line */
-    char failure[1000];  /* the first rule that was broken; "": none */
+    unsigned log_events;                  /* run_log_events of the instances */
+    unsigned told[SWAMP_EVENT_ERROR + 1]; /* events that clients got, by type */
+    unsigned recorded[4]; /* runs with a final status: by SWAMP_RUN_..., [0]: interrupted ones */
+    swamp__buf history;   /* what happened, line by line */
+    char failure[1000];   /* the first rule that was broken; "": none */
 };
 
 /* Runs one seed: 0, or 1 and the failure and the history are in *out, to be freed with sim_free(). */

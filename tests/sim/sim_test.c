@@ -25,14 +25,53 @@ print_history(const cluster *sim)
             sim->failure[0] ? sim->failure : "no rule is broken", (unsigned long long)sim->seed);
 }
 
+static struct {
+    const char *name;
+    int type;
+    unsigned seen;
+} wanted[] = {{"run events", SWAMP_EVENT_RUN, 0},
+              {"gaps", SWAMP_EVENT_GAP, 0},
+              {"resumed", SWAMP_EVENT_ATTACHED, 0},
+              {"reconnecting", SWAMP_EVENT_RECONNECTING, 0},
+              {"elsewhere", SWAMP_EVENT_ELSEWHERE, 0},
+              {"draining", SWAMP_EVENT_DRAINING, 0},
+              {"interrupted", SWAMP_EVENT_INTERRUPTED, 0},
+              {"done", SWAMP_EVENT_DONE, 0},
+              {"errors", SWAMP_EVENT_ERROR, 0}};
+static unsigned recorded[4];
+
+static void
+count(const cluster *sim)
+{
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+        wanted[i].seen += sim->told[wanted[i].type];
+    for (size_t i = 0; i < 4; i++)
+        recorded[i] += sim->recorded[i];
+}
+
+/* A simulation in which nothing happens breaks no rule either. */
+static void
+check_that_it_was_eventful(void)
+{
+    char line[600] = "";
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+        snprintf(line + strlen(line), sizeof line - strlen(line), "%u %s, ", wanted[i].seen, wanted[i].name);
+    fprintf(stderr, "%sruns: %u succeeded, %u failed, %u cancelled, %u interrupted\n", line, recorded[1],
+            recorded[2], recorded[3], recorded[0]);
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+        ck_assert_msg(wanted[i].seen > 0, "no %s: %s", wanted[i].name, line);
+    for (size_t i = 0; i < 4; i++)
+        ck_assert_msg(recorded[i] > 0, "no run ended in way %zu", i);
+}
+
 START_TEST(every_rule_holds_for_every_seed)
 {
     int only_one = getenv("SWAMP_SIM_SEED") != NULL;
     uint64_t first = only_one ? read_number("SWAMP_SIM_SEED", 1) : read_number("SWAMP_SIM_FIRST", 1);
-    uint64_t count = only_one ? 1 : read_number("SWAMP_SIM_SEEDS", 300);
+    uint64_t count_seeds = only_one ? 1 : read_number("SWAMP_SIM_SEEDS", 300);
     unsigned broken = 0;
     char failure[1100] = "";
-    for (uint64_t seed = first; seed < first + count; seed++) {
+    for (uint64_t seed = first; seed < first + count_seeds; seed++) {
         cluster *sim;
         if (sim_play(seed, &sim)) {
             if (!broken++) {
@@ -44,9 +83,13 @@ START_TEST(every_rule_holds_for_every_seed)
         } else if (only_one) {
             print_history(sim);
         }
+        count(sim);
         sim_free(sim);
     }
-    ck_assert_msg(broken == 0, "%u of %llu seeds; the first: %s", broken, (unsigned long long)count, failure);
+    if (count_seeds >= 100)
+        check_that_it_was_eventful();
+    ck_assert_msg(broken == 0, "%u of %llu seeds; the first: %s", broken, (unsigned long long)count_seeds,
+                  failure);
 }
 END_TEST
 
