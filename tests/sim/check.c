@@ -97,7 +97,7 @@ check_run(cluster *sim, const sim_run *run)
         sim->recorded[run->final_reason[0] ? 0 : i] += strcmp(run->final, texts[i]) == 0;
     if (!run->final[0])
         sim_fail(sim, "run %s has no final status", run->id);
-    else if (run->owner_undisturbed && run->host_finished && run->finish_rc == SWAMP_OK &&
+    else if (!run->owner->disturbed && run->host_finished && run->finish_rc == SWAMP_OK &&
              strcmp(run->final, texts[run->host_status]) != 0)
         sim_fail(sim, "run %s ended as '%s' for its host, '%s' was recorded", run->id,
                  texts[run->host_status], run->final);

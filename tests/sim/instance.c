@@ -85,7 +85,7 @@ begin_job(sim_instance *instance, const swamp_work *work)
         abort();
     swamp__list_push(&instance->jobs, &job->link);
     sim_run *truth = sim_run_add(sim, job->id);
-    truth->owner_undisturbed = !instance->disturbed;
+    truth->owner = instance;
     swamp__timer_set(&instance->node->timers, &job->timer, sim->world->now_ms + sim_pick(sim, 0, 500));
     sim_note(sim, "%s: host starts %.13s: %llu events", instance->name, job->id,
              (unsigned long long)job->left);
@@ -176,12 +176,16 @@ end_disturbance(swamp__timer *timer)
     sim_instance_heal(SWAMP__OF(timer, sim_instance, pause_timer));
 }
 
+/* Between two calls of one question is where a kill hurts most: the second is never made. */
 static int
 watch_store(void *user, const fake_call *call)
 {
+    sim_instance *instance = user;
     if (call->what == FAKE_COMMIT)
-        sim_check_finals(user);
-    return FAKE_FINE;
+        sim_check_finals(instance->of);
+    if (instance->calls_to_live > 0 && --instance->calls_to_live == 0 && !instance->dead && !instance->ended)
+        sim_instance_kill(instance);
+    return instance->dead ? FAKE_ERROR : FAKE_FINE;
 }
 
 static fake_asker *
@@ -191,7 +195,7 @@ make_asker(sim_instance *instance)
     asker->ask_high_ms = sim_pick(instance->of, 0, 20);
     asker->answer_high_ms = sim_pick(instance->of, 0, 20);
     asker->watch = watch_store;
-    asker->watch_user = instance->of;
+    asker->watch_user = instance;
     return asker;
 }
 
@@ -273,22 +277,13 @@ sim_instance_new(cluster *sim, int slot)
     return instance;
 }
 
-static void
-disturb(sim_instance *instance)
-{
-    instance->disturbed = 1;
-    for (swamp__link *link = swamp__list_first(&instance->jobs); link;
-         link = swamp__list_next(&instance->jobs, link))
-        sim_run_find(instance->of, SWAMP__OF(link, sim_job, link)->id)->owner_undisturbed = 0;
-}
-
 /* Its memory is as good as gone: the node never turns again, and no question goes on. */
 void
 sim_instance_kill(sim_instance *instance)
 {
     cluster *sim = instance->of;
     sim_note(sim, "%s: killed", instance->name);
-    disturb(instance);
+    instance->disturbed = 1;
     instance->dead = 1;
     instance->alive = 0;
     instance->node->paused = 1;
@@ -303,7 +298,7 @@ void
 sim_instance_pause(sim_instance *instance, int64_t ms)
 {
     sim_note(instance->of, "%s: paused for %lld ms", instance->name, (long long)ms);
-    disturb(instance);
+    instance->disturbed = 1;
     instance->node->paused = 1;
     swamp__timer_set(&instance->of->outside->timers, &instance->pause_timer,
                      instance->of->world->now_ms + ms);
@@ -316,7 +311,7 @@ sim_instance_store_fault(sim_instance *instance, int64_t ms)
     int total = sim_odds(sim, 30);
     sim_note(sim, "%s: its store %s for %lld ms", instance->name, total ? "is down" : "fails now and then",
              (long long)ms);
-    disturb(instance);
+    instance->disturbed = 1;
     if (total)
         instance->questions->down = instance->beats->down = (int)sim_pick(sim, FAKE_ERROR, FAKE_WRITE_LOST);
     else
@@ -333,6 +328,7 @@ sim_instance_heal(sim_instance *instance)
     if (instance->node->paused || instance->questions->down || instance->questions->fault_per_mille)
         sim_note(instance->of, "%s: healed", instance->name);
     swamp__timer_unset(&instance->of->outside->timers, &instance->pause_timer);
+    instance->calls_to_live = 0;
     instance->node->paused = 0;
     instance->questions->down = instance->beats->down = 0;
     instance->questions->fault_per_mille = instance->beats->fault_per_mille = 0;

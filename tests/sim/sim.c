@@ -81,6 +81,14 @@ kill_one(cluster *sim)
 }
 
 static void
+kill_at_a_store_call(cluster *sim)
+{
+    sim_instance *instance = pick_instance(sim);
+    if (instance)
+        instance->calls_to_live = (int)sim_pick(sim, 1, 12);
+}
+
+static void
 pause_one(cluster *sim)
 {
     sim_instance *instance = pick_instance(sim);
@@ -105,8 +113,6 @@ stop_one(cluster *sim)
         return;
     sim_note(sim, "%s: stop", instance->name);
     instance->disturbed = 1;
-    for (size_t i = 0; i < sim->run_count; i++)
-        sim->runs[i].owner_undisturbed = 0;
     swamp__instance_stop(instance->core, sim_pick(sim, 0, 30000));
 }
 
@@ -128,8 +134,8 @@ static const struct {
     void (*happen)(cluster *sim);
     int weight, weight_when_calm;
 } faults[] = {
-    {cut_a_link, 40, 80}, {kill_one, 12, 0},          {pause_one, 12, 0},   {fault_a_store, 12, 0},
-    {stop_one, 5, 0},     {restart_a_client, 12, 15}, {cancel_a_run, 5, 5},
+    {cut_a_link, 40, 80},   {kill_one, 8, 0}, {kill_at_a_store_call, 8, 0}, {pause_one, 12, 0},
+    {fault_a_store, 12, 0}, {stop_one, 5, 0}, {restart_a_client, 12, 15},   {cancel_a_run, 5, 5},
 };
 
 static void

@@ -24,9 +24,9 @@ typedef struct sim_run {
     uint64_t emitted;  /* events that emit took, numbered from 1 in their order */
     int host_finished; /* finish was called; its return value is in finish_rc */
     int finish_rc;
-    int host_status;       /* SWAMP_RUN_... as given to finish */
-    int owner_undisturbed; /* its instance was never killed, paused, stopped or cut from the store */
-    char final[16];        /* final status as first seen in the store; "" not yet */
+    int host_status; /* SWAMP_RUN_... as given to finish */
+    sim_instance *owner;
+    char final[16]; /* final status as first seen in the store; "" not yet */
     char final_reason[32];
 } sim_run;
 
@@ -37,10 +37,11 @@ struct sim_instance {
     cluster *of;
     int slot;
     char name[24], id[40];
-    int alive; /* takes dials */
-    int dead;  /* killed: its node stands still for ever */
-    int ended; /* on.ended came */
-    int disturbed;
+    int alive;         /* takes dials */
+    int dead;          /* killed: its node stands still for ever */
+    int ended;         /* on.ended came */
+    int disturbed;     /* ever killed, paused, stopped or cut from the store */
+    int calls_to_live; /* killed at that call to the store; 0: not */
     fake_node *node;
     fake_asker *questions, *beats;
     swamp__instance *core;
