@@ -1,0 +1,429 @@
+/* The server's WebSockets on real sockets: upgrades, messages, batches, ends; under poll and libev (PROTOCOL
+ * 1). */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <swamp/status.h>
+#include "../../libswamp/wire/limits.h"
+#include "net_fixture.h"
+#include "raw_peer.h"
+#include "tap.h"
+
+static net_fixture fixture;
+
+static int
+try_upgrade(const char *path, const char *host, const char *extra, char *head, size_t cap)
+{
+    int fd = raw_connect("127.0.0.1", fixture.port);
+    int status;
+
+    ck_assert_int_ge(fd, 0);
+    status = raw_upgrade(fd, path, host, extra, head, cap);
+    close(fd);
+    return status;
+}
+
+START_TEST(foreign_pages_and_hosts_are_refused)
+{
+    char head[2048];
+
+    net_start(&fixture, _i, NULL, NULL);
+    ck_assert_int_eq(try_upgrade("/", "127.0.0.1", "Origin: https://evil.example\r\n", head, sizeof(head)),
+                     403);
+    ck_assert_int_eq(try_upgrade("/", "evil.example", "", head, sizeof(head)), 403);
+    ck_assert_int_eq(try_upgrade("/", "127.0.0.1, localhost", "", head, sizeof(head)), 403);
+    ck_assert_int_eq(try_upgrade("/", "localhost", "Origin: http://localhost:3000\r\n", head, sizeof(head)),
+                     101);
+    ck_assert_int_eq(try_upgrade("/any/path?with=query", "127.0.0.1", "", head, sizeof(head)), 101);
+    core_await(&fixture.core, &fixture.core.freed, 2);
+    ck_assert_uint_eq(core_get(&fixture.core, &fixture.core.opened), 2);
+    net_stop(&fixture);
+}
+END_TEST
+
+START_TEST(too_many_connections_are_told_when_to_come_back)
+{
+    char head[2048];
+
+    net_start(&fixture, _i, NULL, NULL);
+    fixture.core.refuse = SWAMP_E_BUSY;
+    ck_assert_int_eq(try_upgrade("/", "127.0.0.1", "", head, sizeof(head)), 429);
+    ck_assert_ptr_nonnull(strcasestr(head, "retry-after: 5\r\n"));
+    fixture.core.refuse = SWAMP_E_CLOSED;
+    ck_assert_int_eq(try_upgrade("/", "127.0.0.1", "", head, sizeof(head)), 503);
+    net_stop(&fixture);
+}
+END_TEST
+
+START_TEST(only_a_bearer_subprotocol_is_echoed_and_whole)
+{
+    static const char longest[] = "bearer.ci.abcdefghijklmnopqrstuvwxyz0123456789._~!-ABCDEFGHIJK";
+    char head[2048], extra[512];
+
+    net_start(&fixture, _i, NULL, NULL);
+    ck_assert_uint_eq(strlen(longest), 62);
+    snprintf(extra, sizeof(extra), "Sec-WebSocket-Protocol: %s\r\n", longest);
+    ck_assert_int_eq(try_upgrade("/", "127.0.0.1", extra, head, sizeof(head)), 101);
+    ck_assert_ptr_nonnull(strcasestr(head, extra));
+    ck_assert_int_eq(
+        try_upgrade("/", "127.0.0.1", "Sec-WebSocket-Protocol: chat, bearer.x.y\r\n", head, sizeof(head)),
+        101);
+    ck_assert_ptr_nonnull(strcasestr(head, "Sec-WebSocket-Protocol: bearer.x.y\r\n"));
+    ck_assert_int_eq(try_upgrade("/", "127.0.0.1", "Sec-WebSocket-Protocol: chat\r\n", head, sizeof(head)),
+                     101);
+    ck_assert_ptr_null(strcasestr(head, "Sec-WebSocket-Protocol"));
+    ck_assert_int_eq(try_upgrade("/", "127.0.0.1", "", head, sizeof(head)), 101);
+    ck_assert_ptr_null(strcasestr(head, "Sec-WebSocket-Protocol"));
+    ck_assert_int_eq(
+        try_upgrade("/", "127.0.0.1", "Sec-WebSocket-Protocol: bearer.a+b/c=\r\n", head, sizeof(head)), 400);
+    snprintf(extra, sizeof(extra), "Sec-WebSocket-Protocol: %sx\r\n", longest);
+    ck_assert_int_eq(try_upgrade("/", "127.0.0.1", extra, head, sizeof(head)), 400);
+    core_await(&fixture.core, &fixture.core.freed, 4);
+    net_stop(&fixture);
+}
+END_TEST
+
+START_TEST(compression_is_declined)
+{
+    char head[2048];
+
+    net_start(&fixture, _i, NULL, NULL);
+    ck_assert_int_eq(
+        try_upgrade("/", "127.0.0.1", "Sec-WebSocket-Extensions: permessage-deflate\r\n", head, sizeof(head)),
+        101);
+    ck_assert_ptr_null(strcasestr(head, "Sec-WebSocket-Extensions"));
+    core_await(&fixture.core, &fixture.core.freed, 1);
+    net_stop(&fixture);
+}
+END_TEST
+
+START_TEST(a_bad_upgrade_header_ends_the_connection)
+{
+    static const char *const upgrades[] = {"Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n",
+                                           "Upgrade: x\r\n"};
+
+    net_start(&fixture, _i, NULL, NULL);
+    for (int i = 0; i < 2; i++) {
+        char request[256], rest[4096];
+        int fd = raw_connect("127.0.0.1", fixture.port);
+
+        snprintf(request, sizeof(request),
+                 "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\n%s\r\n", upgrades[i]);
+        raw_write(fd, request, strlen(request));
+        while (raw_read_some(fd, rest, sizeof(rest) - 1) > 0)
+            ck_assert_ptr_null(strstr(rest, " 101 "));
+        close(fd);
+    }
+    ck_assert_uint_eq(core_get(&fixture.core, &fixture.core.opened), 0);
+    net_stop(&fixture);
+}
+END_TEST
+
+static int
+is_flood_frame(const raw_frame *frame, size_t number)
+{
+    size_t same = 0;
+
+    while (same < frame->len && frame->payload[same] == core_flood_byte(number, same))
+        same++;
+    return same == frame->len;
+}
+
+/* DESIGN 2: whole frames back to back; the peer reads slowly and pings, so that pongs come in between. */
+static void
+check_flood(size_t count, size_t size, int pings)
+{
+    int fd = raw_websocket(fixture.port), small = 4096;
+    size_t seen = 0, pongs = 0;
+    char command[64];
+
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+    snprintf(command, sizeof(command), "flood %zu %zu", count, size);
+    raw_say(fd, command);
+    while (seen < count || pongs < (size_t)pings) {
+        raw_frame frame;
+
+        if (pings > 0 && seen < (size_t)pings && pongs == seen)
+            raw_send(fd, RAW_FIN | RAW_PING, "p", 1, 1);
+        raw_read_frame(fd, &frame);
+        ck_assert(frame.fin);
+        if (frame.opcode == RAW_PONG) {
+            pongs++;
+        } else {
+            ck_assert_int_eq(frame.opcode, RAW_TEXT);
+            ck_assert_uint_eq(frame.len, size - seen % 5 * (size / 7));
+            ck_assert(is_flood_frame(&frame, seen));
+            seen++;
+        }
+        raw_frame_free(&frame);
+    }
+    close(fd);
+}
+
+START_TEST(batches_arrive_byte_for_byte)
+{
+    net_start(&fixture, _i, NULL, NULL);
+    check_flood(3000, 200, 0);
+    check_flood(100, 60000, 10);
+    check_flood(12, 1024 * 1024, 5);
+    core_await(&fixture.core, &fixture.core.freed, 3);
+    net_stop(&fixture);
+}
+END_TEST
+
+START_TEST(messages_are_put_together_from_their_pieces)
+{
+    static char big[SWAMP__MESSAGE_MAX];
+    int fd;
+
+    net_start(&fixture, _i, NULL, NULL);
+    fd = raw_websocket(fixture.port);
+    raw_send(fd, RAW_TEXT, "one ", 4, 1);
+    raw_send(fd, RAW_FIN | RAW_PING, "", 0, 1);
+    raw_send(fd, RAW_CONTINUATION, "", 0, 1);
+    raw_send(fd, RAW_CONTINUATION, "two ", 4, 1);
+    raw_send(fd, RAW_FIN | RAW_CONTINUATION, "three", 5, 1);
+    core_await(&fixture.core, &fixture.core.messages, 1);
+    ck_assert_str_eq(fixture.core.last, "one two three");
+    raw_send(fd, RAW_FIN | RAW_TEXT, "", 0, 1);
+    core_await(&fixture.core, &fixture.core.messages, 2);
+    ck_assert_uint_eq(fixture.core.last_len, 0);
+    raw_send(fd, RAW_FIN | RAW_BINARY, "bin", 3, 1);
+    core_await(&fixture.core, &fixture.core.binaries, 1);
+    memset(big, 'b', sizeof(big));
+    raw_send(fd, RAW_FIN | RAW_TEXT, big, sizeof(big), 1); /* at the limit */
+    core_await(&fixture.core, &fixture.core.messages, 4);
+    ck_assert_uint_eq(fixture.core.last_len, sizeof(big));
+    close(fd);
+    core_await(&fixture.core, &fixture.core.freed, 1);
+    net_stop(&fixture);
+}
+END_TEST
+
+static void
+expect_close(int fd, int code)
+{
+    raw_frame frame;
+
+    raw_read_frame(fd, &frame);
+    ck_assert_int_eq(raw_close_code(&frame), code);
+    raw_send(fd, RAW_FIN | RAW_CLOSE, frame.payload, 2, 1);
+    ck_assert(raw_is_closed(fd));
+    raw_frame_free(&frame);
+    close(fd);
+}
+
+START_TEST(a_message_above_the_limit_ends_with_1009)
+{
+    static char big[SWAMP__MESSAGE_MAX + 1];
+    static const unsigned char endless[] = {0x81, 0xff, 0, 0, 1, 0, 0,  0,
+                                            0,    0,    1, 2, 3, 4, 'x'}; /* 2^40 bytes */
+    int fd;
+
+    net_start(&fixture, _i, NULL, NULL);
+    memset(big, 'b', sizeof(big));
+    fd = raw_websocket(fixture.port);
+    raw_send(fd, RAW_FIN | RAW_TEXT, big, sizeof(big), 1);
+    expect_close(fd, 1009);
+    fd = raw_websocket(fixture.port);
+    raw_send(fd, RAW_TEXT, big, SWAMP__MESSAGE_MAX, 1); /* one byte too many, in another frame */
+    raw_send(fd, RAW_FIN | RAW_CONTINUATION, big, 1, 1);
+    expect_close(fd, 1009);
+    fd = raw_websocket(fixture.port);
+    raw_write(fd, endless, sizeof(endless)); /* refused by its announcement */
+    raw_frame frame;
+    raw_read_frame(fd, &frame);
+    ck_assert_int_eq(raw_close_code(&frame), 1009);
+    raw_frame_free(&frame);
+    close(fd);
+    ck_assert_uint_eq(core_get(&fixture.core, &fixture.core.messages), 0);
+    core_await(&fixture.core, &fixture.core.freed, 3);
+    net_stop(&fixture);
+}
+END_TEST
+
+START_TEST(invalid_utf8_ends_with_1007)
+{
+    int fd;
+
+    net_start(&fixture, _i, NULL, NULL);
+    fd = raw_websocket(fixture.port);
+    raw_send(fd, RAW_FIN | RAW_TEXT, "\xc3\x28", 2, 1);
+    expect_close(fd, 1007);
+    core_await(&fixture.core, &fixture.core.freed, 1);
+    net_stop(&fixture);
+}
+END_TEST
+
+START_TEST(our_close_code_and_reason_reach_the_peer)
+{
+    raw_frame frame;
+    int fd;
+
+    net_start(&fixture, _i, NULL, NULL);
+    fd = raw_websocket(fixture.port);
+    raw_say(fd, "echo before");
+    raw_read_frame(fd, &frame);
+    raw_frame_free(&frame);
+    raw_say(fd, "close 4001 too slow");
+    raw_read_frame(fd, &frame);
+    ck_assert_int_eq(raw_close_code(&frame), 4001);
+    ck_assert_str_eq(frame.payload + 2, "too slow");
+    raw_frame_free(&frame);
+    raw_send(fd, RAW_FIN | RAW_CLOSE, "\x0f\xa1", 2, 1);
+    ck_assert(raw_is_closed(fd));
+    close(fd);
+    core_await(&fixture.core, &fixture.core.freed, 1);
+    net_stop(&fixture);
+}
+END_TEST
+
+/* It has not read for long, and does not now: the connection goes all the same, within SWAMP__FLUSH_MS. */
+START_TEST(a_stalled_peer_is_let_go)
+{
+    int fd, small = 4096;
+
+    net_start(&fixture, _i, NULL, NULL);
+    fd = raw_websocket(fixture.port);
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+    raw_say(fd, "flood 200 100000");
+    raw_say(fd, "close 4001 too slow");
+    core_await(&fixture.core, &fixture.core.freed, 1);
+    close(fd);
+    net_stop(&fixture);
+}
+END_TEST
+
+START_TEST(nothing_is_written_after_the_peers_close_frame)
+{
+    raw_frame frame;
+    int fd;
+
+    net_start(&fixture, _i, NULL, NULL);
+    fd = raw_websocket(fixture.port);
+    raw_send(fd, RAW_FIN | RAW_CLOSE, "\x03\xe8", 2, 1);
+    raw_say(fd, "echo too late");
+    raw_read_frame(fd, &frame);
+    ck_assert_int_eq(raw_close_code(&frame), 1000);
+    raw_frame_free(&frame);
+    ck_assert(raw_is_closed(fd));
+    close(fd);
+    core_await(&fixture.core, &fixture.core.freed, 1);
+    net_stop(&fixture);
+}
+END_TEST
+
+/* An empty pong is swallowed by libwebsockets: our ping must bring back one that is not. */
+START_TEST(the_pong_to_our_ping_counts_as_life)
+{
+    raw_frame frame;
+    size_t before;
+    int fd;
+
+    net_start(&fixture, _i, NULL, NULL);
+    fd = raw_websocket(fixture.port);
+    raw_say(fd, "ping");
+    raw_read_frame(fd, &frame);
+    ck_assert_int_eq(frame.opcode, RAW_PING);
+    before = core_get(&fixture.core, &fixture.core.alive);
+    raw_send(fd, RAW_FIN | RAW_PONG, frame.payload, frame.len, 1);
+    raw_frame_free(&frame);
+    core_await(&fixture.core, &fixture.core.alive, before + 1);
+    close(fd);
+    core_await(&fixture.core, &fixture.core.freed, 1);
+    net_stop(&fixture);
+}
+END_TEST
+
+static void
+resume_all(void *user)
+{
+    core_resume(&fixture.core);
+}
+
+START_TEST(a_paused_connection_is_not_read)
+{
+    static char block[60000];
+    size_t sent = 0;
+    int fd;
+
+    net_start(&fixture, _i, NULL, NULL);
+    fd = raw_websocket(fixture.port);
+    raw_say(fd, "pause");
+    core_await(&fixture.core, &fixture.core.messages, 1);
+    memset(block, 'p', sizeof(block));
+    /* As long as it reads, all of this goes through; as it does not, the kernel's buffers fill up. */
+    struct timeval brief = {.tv_usec = 300000};
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &brief, sizeof(brief));
+    unsigned char header[] = {0x81, 0xff, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0}; /* 1 MiB, mask 0 */
+    while (sent < 512u * 1024 * 1024) {
+        size_t of_message = sent % (SWAMP__MESSAGE_MAX + sizeof(header));
+        const char *from = of_message < sizeof(header) ? (char *)header + of_message : block;
+        size_t len = of_message < sizeof(header) ? sizeof(header) - of_message
+                                                 : SWAMP__MESSAGE_MAX + sizeof(header) - of_message;
+        ssize_t n = send(fd, from, len < sizeof(block) ? len : sizeof(block), MSG_NOSIGNAL);
+
+        if (n < 0)
+            break;
+        sent += (size_t)n;
+    }
+    ck_assert_int_eq(errno, EAGAIN);
+    ck_assert_uint_eq(core_get(&fixture.core, &fixture.core.messages), 1);
+    net_on_loop(fixture.loop, resume_all, NULL);
+    if (sent >= SWAMP__MESSAGE_MAX + sizeof(header))
+        core_await(&fixture.core, &fixture.core.messages, 1 + sent / (SWAMP__MESSAGE_MAX + sizeof(header)));
+    close(fd);
+    core_await(&fixture.core, &fixture.core.freed, 1);
+    net_stop(&fixture);
+}
+END_TEST
+
+START_TEST(stopping_the_loop_frees_what_is_still_connected)
+{
+    int fds[5];
+
+    net_start(&fixture, _i, NULL, NULL);
+    for (int i = 0; i < 5; i++)
+        fds[i] = raw_websocket(fixture.port);
+    raw_say(fds[0], "flood 1000 100000");
+    core_await(&fixture.core, &fixture.core.messages, 1);
+    net_stop(&fixture);
+    for (int i = 0; i < 5; i++)
+        close(fds[i]);
+}
+END_TEST
+
+static Suite *
+suite(void)
+{
+    Suite *s = suite_create("net_serve");
+    TCase *tc = tcase_create("serve");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_loop_test(tc, foreign_pages_and_hosts_are_refused, 0, NET_LOOPS);
+    tcase_add_loop_test(tc, too_many_connections_are_told_when_to_come_back, 0, NET_LOOPS);
+    tcase_add_loop_test(tc, only_a_bearer_subprotocol_is_echoed_and_whole, 0, NET_LOOPS);
+    tcase_add_loop_test(tc, compression_is_declined, 0, NET_LOOPS);
+    tcase_add_loop_test(tc, a_bad_upgrade_header_ends_the_connection, 0, NET_LOOPS);
+    tcase_add_loop_test(tc, batches_arrive_byte_for_byte, 0, NET_LOOPS);
+    tcase_add_loop_test(tc, messages_are_put_together_from_their_pieces, 0, NET_LOOPS);
+    tcase_add_loop_test(tc, a_message_above_the_limit_ends_with_1009, 0, NET_LOOPS);
+    tcase_add_loop_test(tc, invalid_utf8_ends_with_1007, 0, NET_LOOPS);
+    tcase_add_loop_test(tc, our_close_code_and_reason_reach_the_peer, 0, NET_LOOPS);
+    tcase_add_loop_test(tc, a_stalled_peer_is_let_go, 0, NET_LOOPS);
+    tcase_add_loop_test(tc, nothing_is_written_after_the_peers_close_frame, 0, NET_LOOPS);
+    tcase_add_loop_test(tc, the_pong_to_our_ping_counts_as_life, 0, NET_LOOPS);
+    tcase_add_loop_test(tc, a_paused_connection_is_not_read, 0, NET_LOOPS);
+    tcase_add_loop_test(tc, stopping_the_loop_frees_what_is_still_connected, 0, NET_LOOPS);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int
+main(void)
+{
+    return tap_main(suite());
+}
