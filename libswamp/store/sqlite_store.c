@@ -17,14 +17,15 @@
 #include "sqlite_lock.h"
 #include "sqlite_path.h"
 
-#define OPEN_TIMEOUT_US 5000000 /* for the lock and for SQLite's own, while a store is opened */
-#define CLOSE_TIMEOUT_US                                                                                     \
-    1000000            /* for the lock, while it is closed; else the WAL is left for the next one            \
-                        */
-#define WAL_PAGES 1000 /* 4 MiB: the checkpointer copies them back after a commit of its own */
-#define WAL_PAGES_MANY                                                                                       \
-    4000 /* the checkpointer is stopped or idle: whoever commits does it, and waits for readers */
-#define WAL_PAGES_STUCK 32000   /* 128 MiB: a reader holds them; somebody should look */
+#define OPEN_TIMEOUT_US 5000000
+#define CLOSE_TIMEOUT_US 1000000 /* for the lock; then the WAL is left for the next one */
+/*
+ * Pages of WAL after a commit: 4 MiB, the checkpointer's to copy back; 16 MiB, anybody's, waiting for
+ * readers; 128 MiB, a reader holds them and somebody should look.
+ */
+#define WAL_PAGES 1000
+#define WAL_PAGES_MANY 4000
+#define WAL_PAGES_STUCK 32000
 #define CHECKPOINT_MIN_US 50000 /* what a commit must have left of its time for a checkpoint */
 #define CHECKPOINT_WAIT_US 100000
 #define COMPLAIN_EVERY_MS 10000
@@ -224,18 +225,19 @@ check_in_place(struct sqlite_store *store)
 static int
 is_checkpoint_due(struct sqlite_store *store, uint32_t pages)
 {
-    int due;
+    int due = 0;
 
-    if (pages < WAL_PAGES)
-        return 0;
     pthread_mutex_lock(&store->mutex);
+    if (pages < store->tried_at_pages)
+        store->tried_at_pages = 0; /* the WAL was begun anew */
+    if (pages < WAL_PAGES || (store->tried_at_pages && pages - store->tried_at_pages < WAL_PAGES))
+        goto out;
     if (!store->elected)
         store->elected = swamp__file_lock_elect(&store->role);
     due = store->elected || pages >= WAL_PAGES_MANY;
-    if (pages >= store->tried_at_pages && pages - store->tried_at_pages < WAL_PAGES)
-        due = 0;
     if (due)
         store->tried_at_pages = pages;
+out:
     pthread_mutex_unlock(&store->mutex);
     return due;
 }
@@ -255,11 +257,7 @@ copy_wal_back(struct sqlite_store *store, struct lane *lane, int64_t deadline_us
         deadline_us = now_us + CHECKPOINT_WAIT_US;
     swamp__sqlite_set_deadline(lane->db, deadline_us);
     rc = swamp__sqlite_checkpoint(lane->db, pages >= WAL_PAGES_MANY);
-    if (rc == SWAMP_OK && pages >= WAL_PAGES_MANY) {
-        pthread_mutex_lock(&store->mutex);
-        store->tried_at_pages = 0;
-        pthread_mutex_unlock(&store->mutex);
-    } else if (rc == SWAMP_E_TIMEOUT && pages >= WAL_PAGES_STUCK) {
+    if (rc == SWAMP_E_TIMEOUT && pages >= WAL_PAGES_STUCK) {
         snprintf(line, sizeof line,
                  "store %s: a long read keeps %u MiB of WAL from being copied back; find and end it",
                  store->path.file, pages / 256);

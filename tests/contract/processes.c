@@ -170,7 +170,8 @@ work_append(const char *path, const char *argument)
     }
 }
 
-/* Takes the sidecar lock and a write transaction, says so, and holds both until it is killed. */
+/* Takes the sidecar lock, and a write transaction if `argument` says so; tells it, and holds them until it is
+ * killed. */
 static int
 work_hold(const char *path, const char *argument)
 {
@@ -178,12 +179,14 @@ work_hold(const char *path, const char *argument)
     sqlite3 *db;
     int fd;
 
-    (void)argument;
     snprintf(lock, sizeof lock, "%s.lock", path);
     fd = open(lock, O_RDWR | O_CLOEXEC);
-    if (fd < 0 || flock(fd, LOCK_EX) < 0 || sqlite3_open(path, &db) != SQLITE_OK ||
-        sqlite3_exec(db, "BEGIN IMMEDIATE; UPDATE counter SET revision = revision + 1", NULL, NULL, NULL) !=
-            SQLITE_OK)
+    if (fd < 0 || flock(fd, LOCK_EX) < 0)
+        return 1;
+    if (strcmp(argument, "transaction") == 0 &&
+        (sqlite3_open(path, &db) != SQLITE_OK ||
+         sqlite3_exec(db, "BEGIN IMMEDIATE; UPDATE counter SET revision = revision + 1", NULL, NULL, NULL) !=
+             SQLITE_OK))
         return 1;
     if (write(STDOUT_FILENO, "held\n", 5) != 5)
         return 2;
@@ -205,8 +208,8 @@ work_elect(const char *path, const char *argument)
                          .condition = SWAMP_STORE_ANY};
 
     (void)argument;
-    memset(value, 'e', sizeof value);
     for (int i = 0; i < 40; i++) {
+        memset(value, 'a' + i % 26, sizeof value); /* SQLite does not write again what did not change */
         if (swamp_store_commit(store, &op, 1, TIMEOUT_MS, NULL, NULL) != SWAMP_OK)
             return 1;
     }
