@@ -1,7 +1,8 @@
+/* run.attach (PROTOCOL 6): answered here, looked up in the store, or withheld while nobody can say who lives.
+ */
 /*
- * run.attach (PROTOCOL 6). Runs of this instance are answered at once; for others the store is asked, once
- * for all who ask for one run at a time, and the answer is withheld while nobody can say whether the owner
- * lives.
+ * Runs of this instance are answered at once; for others the store is asked, once for all who ask for one run
+ * at a time.
  *
  *   held      --joined--> looking                  --5 s--> unavailable
  *   looking   --by outcome--> answered | withheld

@@ -11,16 +11,23 @@ set_timer(swamp__conn *conn, int64_t due_ms)
     swamp__timer_set(conn->instance->world->timers, &conn->timer, due_ms);
 }
 
+/* From now on the peer is judged by bytes taken. */
+static void
+note_unsent(swamp__conn *conn, int64_t now_ms)
+{
+    int64_t stalled_ms = now_ms + conn->instance->options.stall_timeout_ms;
+    conn->wants = 1;
+    conn->wants_since_ms = now_ms;
+    if (conn->timer.due_ms > stalled_ms)
+        set_timer(conn, stalled_ms);
+}
+
 void
 swamp__conn_want(swamp__conn *conn)
 {
     if (conn->wants || conn->closing)
         return;
-    conn->wants = 1;
-    conn->wants_since_ms = swamp__now_ms(conn->instance->world);
-    int64_t stalled_ms = conn->wants_since_ms + conn->instance->options.stall_timeout_ms;
-    if (conn->timer.due_ms > stalled_ms)
-        set_timer(conn, stalled_ms);
+    note_unsent(conn, swamp__now_ms(conn->instance->world));
     conn->transport->want_write(conn->peer);
 }
 
@@ -263,8 +270,7 @@ swamp__conn_fill(swamp__conn *conn, swamp__buf *out)
         return 0;
     }
     if (more) {
-        conn->wants = 1;
-        conn->wants_since_ms = now_ms;
+        note_unsent(conn, now_ms);
     } else if (conn->instance->phase >= SWAMP__PHASE_CLOSING) {
         swamp__stop_poke(conn->instance);
     }

@@ -198,6 +198,9 @@ void swamp__start_ask(swamp__ticket *ticket, const swamp__request *request);
 void swamp__start_admitted(swamp__instance *instance, swamp_run *run, int status);
 void
 swamp__start_cancel(swamp__ticket *ticket); /* `cancel` with the id of a start, whatever has become of it */
+/* The instance takes no runs any more: those that the host has not resolved are told so, without waiting for
+ * it. */
+void swamp__start_refuse_all(swamp__instance *instance);
 void swamp__start_free_all(swamp__instance *instance);
 
 /* errand.c */

@@ -1,5 +1,6 @@
+/* Starting a run (DESIGN 6.1 to 6.3): asked, resolved by the host, admitted by the store, accepted, started.
+ */
 /*
- * Starting a run (DESIGN 6.1 to 6.3): asked, resolved by the host, admitted by the store, accepted, started.
  * Nothing is done before the host knows the name, and nothing is told before the store has the record.
  *
  *   RESOLVING --host knows it--> ADMITTING --committed--> run.accepted, START
@@ -310,6 +311,18 @@ new_start(swamp__ticket *ticket, const swamp__request *request)
     swamp__list_push(&instance->starts, &asked->link);
     instance->start_count++;
     return asked;
+}
+
+void
+swamp__start_refuse_all(swamp__instance *instance)
+{
+    const char *message, *code = why_closed(instance, &message);
+    for (swamp__link *link = swamp__list_first(&instance->starts), *next; code && link; link = next) {
+        start *asked = SWAMP__OF(link, start, link);
+        next = swamp__list_next(&instance->starts, link);
+        if (!asked->run)
+            refuse_for_now(asked, code, message);
+    }
 }
 
 void

@@ -92,6 +92,7 @@ nothing(swamp__instance *instance)
 static void
 tell_clients(swamp__instance *instance)
 {
+    swamp__start_refuse_all(instance);
     for_each_conn(instance, say_drain);
 }
 
@@ -251,6 +252,7 @@ enter_fence(swamp__instance *instance)
                      instance->options.instance_id);
     instance->fence_seen = 1;
     swamp__ticks_stop(instance);
+    swamp__start_refuse_all(instance);
     swamp__life_fence(&instance->life);
     swamp__map_each(instance->registry->runs, tell_host_of_fence, instance);
     if (instance->phase < SWAMP__PHASE_CLOSING)

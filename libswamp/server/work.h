@@ -1,4 +1,5 @@
-/* A piece of work for the host (swamp_work): made by the core, answered by any thread, taken back by the core. */
+/* A piece of work for the host (swamp_work): made by the core, answered by any thread, taken back by the
+ * core. */
 #ifndef SWAMP_SERVER_WORK_H
 #define SWAMP_SERVER_WORK_H
 
@@ -10,20 +11,22 @@
 /* How answers come back: any thread calls give, the core's thread then runs work->answered. */
 typedef struct swamp__work_desk {
     void (*hand_out)(void *self, swamp_work *work); /* core's thread: the host shall have it; never refuses */
-    void (*give_back)(void *self, swamp_work *work); /* any thread, once: must lead to swamp__work_finish() on the core's thread */
+    void (*give_back)(
+        void *self,
+        swamp_work *work); /* any thread, once: must lead to swamp__work_finish() on the core's thread */
     void *self;
 } swamp__work_desk;
 
 struct swamp_work {
-    swamp__link link;       /* of whoever holds it */
+    swamp__link link; /* of whoever holds it */
     const swamp__work_desk *desk;
-    int kind;               /* SWAMP_WORK_... */
-    const char *type;       /* static */
-    char *payload;          /* owned */
+    int kind;         /* SWAMP_WORK_... */
+    const char *type; /* static */
+    char *payload;    /* owned */
     size_t payload_len;
     char run_id[SWAMP__ID_SIZE];
     char *principal, *reason; /* owned; reason NULL: "" */
-    swamp_run *run;         /* a reference; START, CANCEL */
+    swamp_run *run;           /* a reference; START, CANCEL */
     /* the answer */
     int status;
     char *json;
@@ -33,8 +36,9 @@ struct swamp_work {
     void *owner;
 };
 
-swamp_work *swamp__work_new(const swamp__work_desk *desk, int kind, const char *type, const char *payload, size_t len,
-                            const char *run_id, const char *principal, swamp_run *run); /* NULL: out of memory */
+swamp_work *swamp__work_new(const swamp__work_desk *desk, int kind, const char *type, const char *payload,
+                            size_t len, const char *run_id, const char *principal,
+                            swamp_run *run); /* NULL: out of memory */
 void swamp__work_free(swamp_work *work);
 /* Any thread: check the JSON, keep it, give the work back. The contract of swamp_work_answer(). */
 int swamp__work_answer(swamp_work *work, int status, const char *json, size_t len);

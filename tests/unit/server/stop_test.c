@@ -43,6 +43,21 @@ START_TEST(draining_instance_takes_attaches_but_no_runs)
 }
 END_TEST
 
+START_TEST(host_that_does_not_resolve_does_not_hold_a_stop_without_bound)
+{
+    server->hold_kind = SWAMP_WORK_RESOLVE;
+    send_start(peer, "s");
+    swamp__instance_stop(server->instance, -1);
+    advance(5002);
+    expect(peer, "\"id\":\"s\"", "\"code\":\"draining\"", NULL);
+    advance(100);
+    ck_assert_int_eq(server->ended, SWAMP_END);
+    fake_server_let_go(server);
+    advance(100);
+    ck_assert_uint_eq(server->starts, 0);
+}
+END_TEST
+
 START_TEST(run_left_at_the_drain_timeout_is_cancelled_with_instance_shutdown)
 {
     char key[512];
@@ -182,6 +197,7 @@ suite(void)
     TCase *tests = add_case(suite, "stop");
     tcase_add_test(tests, idle_instance_stops_after_the_grace_and_removes_its_heartbeat);
     tcase_add_test(tests, draining_instance_takes_attaches_but_no_runs);
+    tcase_add_test(tests, host_that_does_not_resolve_does_not_hold_a_stop_without_bound);
     tcase_add_test(tests, run_left_at_the_drain_timeout_is_cancelled_with_instance_shutdown);
     tcase_add_test(tests, host_that_never_answers_a_cancel_does_not_hold_the_stop);
     tcase_add_test(tests, second_stop_with_a_shorter_time_holds);
