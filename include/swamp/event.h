@@ -11,10 +11,10 @@ SWAMP_BEGIN_DECLS
 typedef struct swamp_event swamp_event;
 
 /* Types; unknown ones can be skipped. Types >= SWAMP_EVENT_DONE are the session's last event. */
-#define SWAMP_EVENT_ACCEPTED 10     /* the run has an id */
-#define SWAMP_EVENT_RUN 20          /* an event of the run: json, kind, seq */
-#define SWAMP_EVENT_GAP 30          /* events from_seq..to_seq cannot be had: reason "evicted", "epoch", "lost" */
-#define SWAMP_EVENT_ATTACHED 40     /* on the run's instance again */
+#define SWAMP_EVENT_ACCEPTED 10 /* the run has an id */
+#define SWAMP_EVENT_RUN 20      /* an event of the run: json, kind, seq */
+#define SWAMP_EVENT_GAP 30      /* events from_seq..to_seq cannot be had: reason "evicted", "epoch", "lost" */
+#define SWAMP_EVENT_ATTACHED 40 /* on the run's instance again */
 #define SWAMP_EVENT_RECONNECTING 41 /* the connection is gone: reason, attempt, retry_after_ms */
 #define SWAMP_EVENT_ELSEWHERE 42    /* the run lives on instance_id, at address if known */
 #define SWAMP_EVENT_DRAINING 43     /* the instance will stop */
@@ -44,7 +44,8 @@ SWAMP_API void swamp_event_free(swamp_event *event);
 SWAMP_API int swamp_event_type(const swamp_event *event);
 
 /**
- * Give the JSON text: of RUN the event exactly as received, of DONE the RUN record if known, of ANSWER the frame.
+ * Give the JSON text: of RUN the event exactly as received, of DONE the RUN record if known, of ANSWER the
+ * frame.
  *
  * @param      event  the event
  * @param[out] len    its bytes, if not NULL
@@ -169,7 +170,8 @@ SWAMP_API uint64_t swamp_event_from_seq(const swamp_event *event);
  * Give the last missing number of a GAP.
  *
  * @param      event  the event
- * @return the number; 0 for other types, and for a GAP that reaches to the run's end, where no server knows how far that is
+ * @return the number; 0 for other types, and for a GAP that reaches to the run's end, where no server knows
+ * how far that is
  * @thread any
  * @since  0.1
  */

@@ -8,15 +8,15 @@
 #include "../util/list.h"
 
 struct swamp_event {
-    swamp__link link;   /* of the session's queue */
-    int type;           /* SWAMP_EVENT_... */
-    int error;          /* SWAMP_E_... of ERROR */
+    swamp__link link; /* of the session's queue */
+    int type;         /* SWAMP_EVENT_... */
+    int error;        /* SWAMP_E_... of ERROR */
     int success;
     uint32_t attempt, retry_after_ms;
     uint64_t seq, from_seq, to_seq;
     uint64_t cursor_seq; /* the session's place once this event was taken */
-    size_t bytes;       /* what it counts in the queue */
-    char *json;         /* owned; NULL: none */
+    size_t bytes;        /* what it counts in the queue */
+    char *json;          /* owned; NULL: none */
     size_t json_len;
     /* owned or NULL: getters turn NULL into "" */
     char *kind, *run_id, *instance_id, *address, *reason, *status, *code, *message, *epoch;

@@ -1,6 +1,7 @@
+/* Plays seeds of the simulated cluster and prints the history of the first one that breaks a rule. */
 /*
- * Plays seeds. SWAMP_SIM_SEEDS: how many (300); SWAMP_SIM_FIRST: the first (1); SWAMP_SIM_SEED: only this
- * one, with its history. A seed that breaks a rule prints its history, and with it how to play it again.
+ * SWAMP_SIM_SEEDS: how many (300); SWAMP_SIM_FIRST: the first (1); SWAMP_SIM_SEED: only this one, with its
+ * history.
  */
 #include <stdio.h>
 #include <stdlib.h>
