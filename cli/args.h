@@ -1,0 +1,104 @@
+/* Flags and operands of one command: read from the command line, variables and a config file, and checked. */
+#ifndef SWAMP_CLI_ARGS_H
+#define SWAMP_CLI_ARGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "text.h"
+
+/* What a flag's value is. */
+#define FLAG_SWITCH 0   /* present or not; as a variable or in a config file: true or false */
+#define FLAG_TEXT 1     /* anything but nothing */
+#define FLAG_COUNT 2    /* a whole number, min to max */
+#define FLAG_DURATION 3 /* 30, 30s, 5m, 1h, 2d, 500ms; min to max are milliseconds */
+#define FLAG_CHOICE 4   /* one of `allowed` */
+#define FLAG_LIST 5     /* text that may be given several times; no variable */
+
+/* One flag. Tables of these are the whole knowledge of a command's flags. */
+struct flag {
+    const char *name; /* without the dashes; NULL ends a table */
+    int type;
+    const char *value;    /* its name in help, such as "URL"; NULL for a switch */
+    const char *fallback; /* the default, as a person would write it; NULL: none */
+    const char *help;
+    const char *variable; /* NULL: the command's prefix and the name in capitals, where it has a prefix */
+    const char *allowed;  /* CHOICE: "text|json" */
+    uint64_t min, max;    /* COUNT and DURATION; max 0: unbounded */
+    const char *refused;  /* a value that is known, but whose feature is not there; "*": the whole flag */
+    char letter;          /* a short form; 0: none */
+};
+
+#define ARGS_FLAGS_MAX 64
+
+struct args;
+/* One command: a row of main.c's table. */
+struct command {
+    const char *name;     /* "workflow run" */
+    const char *operands; /* "NAME"; "" for none */
+    size_t least, most;   /* operands */
+    const char *summary;
+    const struct flag *flags;    /* its own; NULL: none */
+    const struct flag *more;     /* those of its kind, such as a server's address; NULL: none */
+    const char *variable_prefix; /* "SWAMP_SERVE_": every flag of `flags` has a variable */
+    int (*run)(const struct args *args);
+};
+
+#define ARGS_FROM_NOBODY 0
+#define ARGS_FROM_DEFAULT 1
+#define ARGS_FROM_CONFIG 2
+#define ARGS_FROM_VARIABLE 3
+#define ARGS_FROM_FLAG 4
+
+typedef struct arg_value {
+    char *text; /* owned; NULL: not given and no default */
+    int from;
+    uint64_t number; /* COUNT, DURATION in ms, SWITCH */
+} arg_value;
+
+struct args {
+    const struct command *command;
+    const struct flag *flags[ARGS_FLAGS_MAX];
+    arg_value values[ARGS_FLAGS_MAX];
+    size_t flag_count;
+    char **operands;
+    size_t operand_count;
+    struct arg_repeat {
+        const struct flag *flag;
+        char *text;
+    } * repeats; /* values of LIST flags, in their order */
+    size_t repeat_count;
+    int help; /* -h: nothing else was checked */
+};
+
+/*
+ * Reads argv (after the command's words). lookup: getenv, or a test's. Precedence: flag, variable, config
+ * file (the flag "config", where the command has one), default. 0; 2: error is one line that names the flag,
+ * the value and what is allowed. To be freed in both cases.
+ */
+int args_read(struct args *out, const struct command *command, int argc, char **argv,
+              char *(*lookup)(const char *name), text *error);
+void args_free(struct args *args);
+
+/* The flag must be one of the command's; anything else is a mistake in this program. */
+const char *args_text(const struct args *args, const char *name); /* NULL: not given */
+uint64_t args_number(const struct args *args,
+                     const char *name);                    /* COUNT, DURATION in ms, SWITCH; 0: not given */
+int args_given(const struct args *args, const char *name); /* by a flag, variable or config file */
+int args_from(const struct args *args, const char *name);  /* ARGS_FROM_... */
+const char *args_operand(const struct args *args, size_t index); /* NULL: not given */
+
+void args_help(const struct command *command, text *out);
+
+/* ---- used by config.c ---- */
+
+/* Index of the flag; SIZE_MAX: the command has none of this name. */
+size_t args_find(const struct args *args, const char *name, size_t len);
+/* Takes a value unless a stronger source gave one. where: "--port", "config.yaml:3: port". 0 or 2. */
+int args_set(struct args *args, size_t index, int from, const char *where, const char *value, text *error);
+/* Appends `; did you mean --port?` where one is near. */
+void args_add_guess(const struct args *args, const char *name, text *error);
+
+/* Reads a config file (config.c): YAML or JSON, an object with the flags' names. 0 or 2. */
+int config_read(struct args *args, const char *file, text *error);
+
+#endif

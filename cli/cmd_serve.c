@@ -1,0 +1,264 @@
+/* `swamp serve`: one instance after another on one port, until it is asked to stop. */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "cmd.h"
+#include "out.h"
+#include "outcome.h"
+#include "serve.h"
+#include "signals.h"
+#include "store.h"
+#include "workflow/host.h"
+
+#define HOUR_MS 3600000
+
+/* One instance: from a handle's birth to its end. */
+struct instance {
+    const struct args *args;
+    swamp_server *server;
+    pthread_t waiter, stopper;
+    int drain_ms;
+    pthread_mutex_t lock;
+    int status; /* of swamp_server_wait(): SWAMP_OK while it runs */
+    int stop_status, stop_over;
+};
+
+/* ---- what is written when it listens ---- */
+
+static int
+write_id_file(const struct args *args, const char *instance_id)
+{
+    const char *path = args_text(args, "instance-id-file");
+    FILE *file = path ? fopen(path, "we") : NULL;
+    if (!path)
+        return 0;
+    int failed = !file || fprintf(file, "%s\n", instance_id) < 0;
+    if (file && fclose(file) != 0)
+        failed = 1;
+    return failed ? out_fail(OUTCOME_USAGE, NULL,
+                             "--instance-id-file is \"%s\": %s; give a path that can be written", path,
+                             strerror(errno))
+                  : 0;
+}
+
+static int
+announce(struct instance *one)
+{
+    const struct args *args = one->args;
+    char url[512] = "", id[64] = "";
+    text line = {0};
+
+    swamp_server_url(one->server, url, sizeof(url));
+    swamp_server_instance_id(one->server, id, sizeof(id));
+    int code = write_id_file(args, id);
+    if (code != 0)
+        return code;
+    if (serve_log_user(args)) {
+        text_add(&line, "{\"message\":\"listening\",\"url\":");
+        text_add_json(&line, url);
+        text_add(&line, ",\"instanceId\":");
+        text_add_json(&line, id);
+        text_add(&line, ",\"store\":");
+        text_add_json(&line, args_text(args, "store"));
+        text_add(&line, "}");
+    } else {
+        text_addf(&line, "swamp serve: listening on %s (instance %s, store %s)", url, id,
+                  args_text(args, "store"));
+    }
+    out_bytes(line.bytes, line.len);
+    text_free(&line);
+    return 0;
+}
+
+/* At the start and every hour: nobody shall forget it. */
+static void
+warn_insecure(const struct instance *one)
+{
+    text line = {0};
+    text_addf(&line, "--insecure: %s is open to everybody who can reach it, without authentication%s",
+              args_text(one->args, "host"),
+              args_text(one->args, "cert-file") ? "" : " and without encryption");
+    serve_log(SWAMP_LOG_WARN, line.bytes, serve_log_user(one->args));
+    text_free(&line);
+}
+
+/* ---- its threads: each waits for one thing, and pokes the main thread ---- */
+
+static void *
+wait_for_end(void *arg)
+{
+    struct instance *one = arg;
+    int status = swamp_server_wait(one->server, -1);
+    pthread_mutex_lock(&one->lock);
+    one->status = status;
+    pthread_mutex_unlock(&one->lock);
+    signals_poke();
+    return NULL;
+}
+
+static void *
+stop_slowly(void *arg)
+{
+    struct instance *one = arg;
+    int status = swamp_server_stop(one->server, one->drain_ms);
+    pthread_mutex_lock(&one->lock);
+    one->stop_status = status;
+    one->stop_over = 1;
+    pthread_mutex_unlock(&one->lock);
+    signals_poke();
+    return NULL;
+}
+
+static int
+is_over(struct instance *one, int stopping)
+{
+    pthread_mutex_lock(&one->lock);
+    int over = stopping ? one->stop_over : one->status != SWAMP_OK;
+    pthread_mutex_unlock(&one->lock);
+    return over;
+}
+
+/* The first signal: a planned stop. The second: no more time for the runs. The third: the kernel's business.
+ */
+static void
+obey(struct instance *one, int count, int *stopping)
+{
+    void *log = serve_log_user(one->args);
+    if (count > 0 && !*stopping) {
+        serve_log(SWAMP_LOG_INFO,
+                  "stopping: new runs are taken for the grace, then the runs have their time; once more ends "
+                  "it at once",
+                  log);
+        if (pthread_create(&one->stopper, NULL, stop_slowly, one) == 0)
+            *stopping = 1;
+        count--;
+    }
+    if (count > 0 && *stopping == 1) {
+        serve_log(SWAMP_LOG_WARN, "stopping at once: runs that go on are cancelled", log);
+        *stopping = 2;
+        signals_release();
+        (void)swamp_server_stop(one->server,
+                                0); /* the first call's time falls to 0, and both return together */
+    }
+}
+
+/* Until the end. SWAMP_OK: stopped as asked; SWAMP_E_FENCED; SWAMP_E_TIMEOUT. */
+static int
+run_instance(struct instance *one, int signal_fd, int insecure)
+{
+    struct pollfd fd = {.fd = signal_fd, .events = POLLIN};
+    int stopping = 0, number;
+
+    if (pthread_create(&one->waiter, NULL, wait_for_end, one) != 0)
+        return SWAMP_E_NOMEM;
+    if (insecure)
+        warn_insecure(one);
+    while (!is_over(one, stopping)) {
+        if (poll(&fd, 1, insecure ? HOUR_MS : -1) == 0)
+            warn_insecure(one);
+        obey(one, signals_take(&number), &stopping);
+    }
+    if (stopping)
+        pthread_join(one->stopper, NULL);
+    pthread_join(one->waiter, NULL);
+    return stopping ? one->stop_status : one->status == SWAMP_E_FENCED ? SWAMP_E_FENCED : SWAMP_OK;
+}
+
+static int
+fail_start(const struct args *args, int rc, const char *why)
+{
+    int code = outcome_of_error("", rc, 0);
+    if (rc == SWAMP_E_ADDRESS)
+        return out_fail(code, NULL, "--host is \"%s\", --port is \"%s\": %s", args_text(args, "host"),
+                        args_text(args, "port"), why);
+    if (rc == SWAMP_E_TLS)
+        return out_fail(code, NULL, "--cert-file is \"%s\", --key-file is \"%s\": %s",
+                        args_text(args, "cert-file"), args_text(args, "key-file"), why);
+    return out_fail(code, NULL, "the instance could not be started: %s", why);
+}
+
+static int
+start_instance(struct instance *one, const swamp_server_options *options)
+{
+    char why[512] = "", *words = NULL;
+    int rc = swamp_server_new(&one->server, options, &words), code = 0;
+
+    if (rc == SWAMP_OK && (rc = swamp_server_start(one->server)) != SWAMP_OK)
+        swamp_server_error(one->server, why, sizeof(why));
+    if (rc != SWAMP_OK)
+        code = fail_start(one->args, rc, words ? words : why[0] ? why : swamp_status_text(rc));
+    swamp_free(words);
+    return code;
+}
+
+/* The port that was given is kept when another instance follows, also where it was "any". */
+static void
+keep_port(struct instance *one, swamp_server_options *options)
+{
+    char url[512];
+    const char *colon =
+        swamp_server_url(one->server, url, sizeof(url)) == SWAMP_OK ? strrchr(url, ':') : NULL;
+    unsigned port;
+    if (colon && sscanf(colon, ":%u", &port) == 1)
+        options->port = port;
+}
+
+/* One life. 0 and *again: it was declared dead, and the next one takes its place (DESIGN 6). */
+static int
+live_once(const struct args *args, swamp_server_options *options, int signal_fd, int *again)
+{
+    struct instance one = {.args = args, .drain_ms = (int)args_number(args, "drain-timeout")};
+    int code, rc = SWAMP_OK;
+
+    *again = 0;
+    pthread_mutex_init(&one.lock, NULL);
+    code = start_instance(&one, options);
+    if (code == 0) {
+        keep_port(&one, options);
+        code = announce(&one);
+    }
+    if (code == 0) {
+        rc = run_instance(&one, signal_fd, (options->flags & SWAMP_SERVER_INSECURE) != 0);
+        *again = rc == SWAMP_E_FENCED;
+    }
+    swamp_server_free(one.server);
+    pthread_mutex_destroy(&one.lock);
+    if (code == 0 && rc == SWAMP_E_FENCED)
+        serve_log(
+            SWAMP_LOG_WARN,
+            "this instance was declared dead by another one and its runs were ended as interrupted; going on "
+            "as a new instance; was the machine paused, or the store out of reach?",
+            serve_log_user(args));
+    else if (code == 0 && rc == SWAMP_E_TIMEOUT)
+        code = out_fail(OUTCOME_FAILED, NULL,
+                        "stopped, but some commands had not ended; look for left-over processes");
+    else if (code == 0 && rc != SWAMP_OK)
+        code = out_fail(OUTCOME_FAILED, NULL, "stopped: %s", swamp_status_text(rc));
+    return code;
+}
+
+int
+cmd_serve(const struct args *args)
+{
+    swamp_server_options options;
+    swamp_store *store = NULL;
+    int again = 1, signal_fd = signals_watch();
+    int code = serve_read_options(args, &options);
+
+    if (code == 0)
+        code = store_open(&store, args_text(args, "store"), serve_log, serve_log_level(args));
+    if (code != 0)
+        return code;
+    options.store = store;
+    while (code == 0 && again) {
+        options.executor = workflow_host_executor();
+        options.executor_user =
+            workflow_host_new(args_text(args, "workflows"), serve_log, serve_log_user(args));
+        code = live_once(args, &options, signal_fd, &again);
+    }
+    swamp_store_free(store);
+    return code;
+}
