@@ -164,6 +164,16 @@ check_done(sim_client *client, const swamp_event *event)
                  (unsigned long long)truth->emitted + 1);
 }
 
+static void
+check_error(sim_client *client, const swamp_event *event)
+{
+    char status[16], reason[32];
+    snprintf(client->code, sizeof client->code, "%s", swamp_event_code(event));
+    if (strcmp(client->code, "not_found") == 0 && sim_recorded(client->of, client->run_id, status, reason))
+        sim_fail(client->of, "%s: told that %.13s is not there, recorded as '%s'", client->name,
+                 client->run_id, status);
+}
+
 static const char *
 type_name(int type)
 {
@@ -234,7 +244,7 @@ io_deliver(void *self, swamp_event *event)
     else if (type == SWAMP_EVENT_DONE)
         check_done(client, event);
     else if (type == SWAMP_EVENT_ERROR)
-        snprintf(client->code, sizeof client->code, "%s", swamp_event_code(event));
+        check_error(client, event);
     if (!client->open_end && event->cursor_seq != client->seen)
         sim_fail(client->of, "%s: cursor %llu after %llu", client->name,
                  (unsigned long long)event->cursor_seq, (unsigned long long)client->seen);
