@@ -16,20 +16,12 @@ struct sim_client {
     swamp__timer room_timer, restart_timer; /* reads again; the new process begins */
     char run_id[64], epoch[300];
     uint64_t seen; /* all up to here was seen or reported as a gap */
-    uint64_t first_after;
-    int open_end; /* a gap up to the end was told */
-    int ended, restarting, cancelled, asked_start;
+    int open_end;  /* a gap up to the end was told */
+    int ended, restarting;
     int unread; /* the application reads slowly */
-    uint64_t events, gaps;
     char status[16], code[32];
     int success, error;
 };
-
-fake_node *
-sim_client_node(const sim_client *client)
-{
-    return client->of->outside;
-}
 
 cluster *
 sim_client_sim(const sim_client *client)
@@ -113,7 +105,6 @@ check_event(sim_client *client, const swamp_event *event)
         sim_fail(sim, "%s: event %llu after %llu", client->name, (unsigned long long)seq,
                  (unsigned long long)client->seen);
     client->seen = seq;
-    client->events++;
     if (swamp__json_check(text, len, SWAMP__JSON_STRICT, &json) != SWAMP_OK ||
         swamp__json_member_i64(json, "n", &number) != SWAMP_OK ||
         swamp__json_member_text(json, "of", of, sizeof of) != SWAMP_OK)
@@ -127,7 +118,6 @@ static void
 check_gap(sim_client *client, const swamp_event *event)
 {
     uint64_t from = swamp_event_from_seq(event), to = swamp_event_to_seq(event);
-    client->gaps++;
     if (strcmp(swamp_event_reason(event), "epoch") == 0) {
         sim_fail(client->of, "%s: another epoch, though no run ever moves", client->name);
         return;
@@ -329,7 +319,6 @@ void
 sim_client_start(cluster *sim)
 {
     sim_client *client = new_client(sim);
-    client->asked_start = 1;
     open_session(client, 1);
 }
 
@@ -374,7 +363,6 @@ sim_client_cancel(sim_client *client)
     if (client->ended || client->restarting)
         return;
     sim_note(client->of, "%s: cancels", client->name);
-    client->cancelled = 1;
     swamp__session_cancel(client->session, "enough");
 }
 

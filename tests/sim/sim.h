@@ -124,7 +124,6 @@ void sim_client_restart(sim_client *client); /* the process ends; another goes o
 int sim_client_has_ended(const sim_client *client);
 void sim_client_check_end(sim_client *client);
 void sim_client_free(sim_client *client);
-fake_node *sim_client_node(const sim_client *client);
 cluster *sim_client_sim(const sim_client *client);
 const char *sim_client_name(const sim_client *client);
 
