@@ -106,7 +106,7 @@ def rule_sizes():
 def rule_first_line():
     """A file says in its first line what it is for."""
     for path in files(".c", ".h"):
-        if not re.match(r"/\* .+", read(path)):
+        if not re.match(r"/\*( .+|\n \* .+)", read(path)):
             yield f"{path}: does not begin with a comment that says what it is for"
 
 

@@ -30,9 +30,10 @@ START_TEST(every_code_point_is_valid_utf8_except_surrogates)
         size_t size = swamp__utf8_write(text, point);
         int surrogate = point >= 0xd800 && point <= 0xdfff;
 
-        ck_assert_uint_eq(swamp__utf8_size(text, text + size), surrogate ? 0 : size);
-        if (size > 1)
-            ck_assert_uint_eq(swamp__utf8_size(text, text + size - 1), 0);
+        /* no assertion a point: check reports each one over a pipe */
+        if (swamp__utf8_size(text, text + size) != (surrogate ? 0 : size) ||
+            (size > 1 && swamp__utf8_size(text, text + size - 1) != 0))
+            ck_abort_msg("U+%04X", (unsigned)point);
     }
 }
 END_TEST

@@ -35,8 +35,9 @@ START_TEST(a_text_frame_is_header_and_text)
     swamp__ws_put_text(&out, "{}", 2);
     swamp__ws_put_text(&out, "", 0);
     swamp__ws_put_ping(&out);
-    ck_assert_uint_eq(out.len, 8);
-    ck_assert_mem_eq(out.data, "\x81\x02{}\x81\x00\x89\x00", 8);
+    ck_assert_uint_eq(out.len, 9);
+    /* a ping is never empty: libwebsockets tells nobody of the empty pong that answers it */
+    ck_assert_mem_eq(out.data, "\x81\x02{}\x81\x00\x89\x01s", 9);
     swamp__buf_free(&out);
 }
 END_TEST
@@ -53,7 +54,7 @@ START_TEST(a_frame_that_does_not_fit_in_memory_leaves_no_half)
     swamp__ws_put_text(&out, text, sizeof(text));
     swamp__alloc_fail_at(0, 0);
     ck_assert_int_eq(swamp__buf_status(&out), SWAMP_E_NOMEM);
-    ck_assert_uint_eq(out.len, 2);
+    ck_assert_uint_eq(out.len, 3); /* the ping alone */
     swamp__buf_free(&out);
 }
 END_TEST
