@@ -19,12 +19,12 @@ typedef struct swamp_session swamp_session;
 /* Zero means the default in every member. Times are in milliseconds. */
 typedef struct swamp_client_options {
     size_t size;
-    const char *url;            /* ws, wss, http or https */
-    const char *token;          /* NULL: none */
-    const char *ca_cert_file;   /* PEM; NULL: the system's */
-    swamp_log_fn log;           /* NULL: nothing is logged */
+    const char *url;          /* ws, wss, http or https */
+    const char *token;        /* NULL: none */
+    const char *ca_cert_file; /* PEM; NULL: the system's */
+    swamp_log_fn log;         /* NULL: nothing is logged */
     void *log_user;
-    uint32_t log_level;         /* SWAMP_LOG_INFO */
+    uint32_t log_level;          /* SWAMP_LOG_INFO */
     uint32_t connect_timeout_ms; /* 10,000: one attempt, upgrade included */
     uint32_t idle_timeout_ms;    /* 30,000: connection given up; pinged at half of it */
     uint32_t request_timeout_ms; /* 30,000: an answer to an attach or a single request */
@@ -33,25 +33,26 @@ typedef struct swamp_client_options {
 /* The limits of PROTOCOL.md 7. Zero means the default in every member. Times are in milliseconds. */
 typedef struct swamp_session_options {
     size_t size;
-    const char *epoch;              /* attach: with after_seq; NULL: not checked */
-    uint64_t after_seq;             /* attach: the last event already seen */
-    uint64_t queue_bytes;           /* 8 MiB: undelivered events; then the socket is not read */
-    uint32_t max_dials;             /* 5 in a row without any answer to run.attach */
-    uint32_t retry_min_ms;          /* 1,000 */
-    uint32_t retry_first_ms;        /* 2,000: the first upper bound */
-    uint32_t retry_max_ms;          /* 15,000: the highest upper bound */
-    uint32_t settle_ms;             /* 10,000 attached: the delay falls back to its start */
-    uint32_t max_elsewhere;         /* 10 in a row, and ... */
-    uint32_t elsewhere_give_up_ms;  /* ... 90,000 where the server names no TTL, else 2 x TTL + 10,000 */
-    uint32_t elsewhere_min_ms;      /* 1,000 */
-    uint32_t elsewhere_max_ms;      /* 2,000 */
-    uint32_t dial_address_after;    /* 3: from the third elsewhere in a row the address is dialled; SWAMP_OFF */
-    uint32_t history_poll_min_ms;   /* 1,000 */
-    uint32_t history_poll_max_ms;   /* 2,000 */
-    uint32_t history_give_up_ms;    /* 60,000 where the server names no TTL, else 2 x TTL */
-    uint32_t max_not_found;         /* 5 */
-    uint32_t give_up_ms;            /* 300,000: unavailable and draining */
-    uint32_t answer_timeout_ms;     /* 120,000: an answer to run.attach, which a server may withhold for 2 x TTL */
+    const char *epoch;             /* attach: with after_seq; NULL: not checked */
+    uint64_t after_seq;            /* attach: the last event already seen */
+    uint64_t queue_bytes;          /* 8 MiB: undelivered events; then the socket is not read */
+    uint32_t max_dials;            /* 5 in a row without any answer to run.attach */
+    uint32_t retry_min_ms;         /* 1,000 */
+    uint32_t retry_first_ms;       /* 2,000: the first upper bound */
+    uint32_t retry_max_ms;         /* 15,000: the highest upper bound */
+    uint32_t settle_ms;            /* 10,000 attached: the delay falls back to its start */
+    uint32_t max_elsewhere;        /* 10 in a row, and ... */
+    uint32_t elsewhere_give_up_ms; /* ... 90,000 where the server names no TTL, else 2 x TTL + 10,000 */
+    uint32_t elsewhere_min_ms;     /* 1,000 */
+    uint32_t elsewhere_max_ms;     /* 2,000 */
+    uint32_t dial_address_after;  /* 3: from the third elsewhere in a row the address is dialled; SWAMP_OFF */
+    uint32_t history_poll_min_ms; /* 1,000 */
+    uint32_t history_poll_max_ms; /* 2,000 */
+    uint32_t history_give_up_ms;  /* 60,000 where the server names no TTL, else 2 x TTL */
+    uint32_t max_not_found;       /* 5 */
+    uint32_t give_up_ms;          /* 300,000: unavailable and draining */
+    uint32_t
+        answer_timeout_ms; /* 120,000: an answer to run.attach, which a server may withhold for 2 x TTL */
 } swamp_session_options;
 
 /* Sugar over swamp_session_next(): NULL members are skipped; called on the caller's thread. */
@@ -101,7 +102,8 @@ SWAMP_API void swamp_session_options_init(swamp_session_options *options, size_t
  * @thread any
  * @since  0.1
  */
-SWAMP_API SWAMP_NODISCARD int swamp_client_new(swamp_client **out, const swamp_client_options *options, char **error);
+SWAMP_API SWAMP_NODISCARD int swamp_client_new(swamp_client **out, const swamp_client_options *options,
+                                               char **error);
 
 /**
  * Free a client; its sessions return SWAMP_E_CLOSED from then on.
@@ -126,7 +128,8 @@ SWAMP_API void swamp_client_free(swamp_client *client);
  * @since  0.1
  */
 SWAMP_API SWAMP_NODISCARD int swamp_session_start(swamp_session **out, swamp_client *client, const char *type,
-                                                  const char *payload_json, const swamp_session_options *options);
+                                                  const char *payload_json,
+                                                  const swamp_session_options *options);
 
 /**
  * Follow a run that exists.
@@ -140,7 +143,8 @@ SWAMP_API SWAMP_NODISCARD int swamp_session_start(swamp_session **out, swamp_cli
  * @since  0.1
  */
 SWAMP_API SWAMP_NODISCARD int swamp_session_attach(swamp_session **out, swamp_client *client,
-                                                   const char *run_id_or_cursor, const swamp_session_options *options);
+                                                   const char *run_id_or_cursor,
+                                                   const swamp_session_options *options);
 
 /**
  * Start a run on a server of this process, without a port, and follow it.
@@ -155,7 +159,8 @@ SWAMP_API SWAMP_NODISCARD int swamp_session_attach(swamp_session **out, swamp_cl
  * @since  0.1
  */
 SWAMP_API SWAMP_NODISCARD int swamp_session_local(swamp_session **out, swamp_server *server, const char *type,
-                                                  const char *payload_json, const swamp_session_options *options);
+                                                  const char *payload_json,
+                                                  const swamp_session_options *options);
 
 /**
  * Take the next event.
@@ -191,7 +196,8 @@ SWAMP_API int swamp_session_fd(swamp_session *session);
  * @thread owner
  * @since  0.1
  */
-SWAMP_API int swamp_session_dispatch(swamp_session *session, int timeout_ms, const swamp_session_callbacks *callbacks);
+SWAMP_API int swamp_session_dispatch(swamp_session *session, int timeout_ms,
+                                     const swamp_session_callbacks *callbacks);
 
 /**
  * Give the place after the last event taken, as text from which another process can go on.
@@ -239,8 +245,9 @@ SWAMP_API void swamp_session_free(swamp_session *session);
  * @thread any
  * @since  0.1
  */
-SWAMP_API SWAMP_NODISCARD int swamp_client_request(swamp_client *client, const char *type, const char *payload_json,
-                                                   int timeout_ms, swamp_event **out);
+SWAMP_API SWAMP_NODISCARD int swamp_client_request(swamp_client *client, const char *type,
+                                                   const char *payload_json, int timeout_ms,
+                                                   swamp_event **out);
 
 /**
  * Send one request to a server of this process, without a port, and wait for its one answer.
@@ -254,8 +261,9 @@ SWAMP_API SWAMP_NODISCARD int swamp_client_request(swamp_client *client, const c
  * @thread any
  * @since  0.1
  */
-SWAMP_API SWAMP_NODISCARD int swamp_server_request(swamp_server *server, const char *type, const char *payload_json,
-                                                   int timeout_ms, swamp_event **out);
+SWAMP_API SWAMP_NODISCARD int swamp_server_request(swamp_server *server, const char *type,
+                                                   const char *payload_json, int timeout_ms,
+                                                   swamp_event **out);
 
 /**
  * Say what failed last on this handle: one line, what to do about it.

@@ -23,10 +23,11 @@ typedef struct swamp_executor {
     void (*destroy)(void *user);
 } swamp_executor;
 
-#define SWAMP_SERVER_LOCAL 1u       /* flags: no port; its runs can be reached by swamp_session_local() only */
-#define SWAMP_SERVER_INSECURE 2u    /* flags: an address other than loopback is allowed */
+#define SWAMP_SERVER_LOCAL 1u    /* flags: no port; its runs can be reached by swamp_session_local() only */
+#define SWAMP_SERVER_INSECURE 2u /* flags: an address other than loopback is allowed */
 #define SWAMP_SERVER_TRUST_PROXY 4u /* flags: X-Forwarded-For names the client in logs */
-#define SWAMP_SERVER_OBSERVER 8u    /* flags: with LOCAL; no heartbeat, no runs, reaps nothing: answers questions only */
+#define SWAMP_SERVER_OBSERVER                                                                                \
+    8u /* flags: with LOCAL; no heartbeat, no runs, reaps nothing: answers questions only */
 #define SWAMP_LOOP_AUTO 0u
 #define SWAMP_LOOP_POLL 1u
 #define SWAMP_LOOP_LIBEV 2u
@@ -40,40 +41,40 @@ typedef struct swamp_executor {
  */
 typedef struct swamp_server_options {
     size_t size;
-    swamp_store *store;            /* NULL: no control plane; a reference is taken */
-    const char *host;              /* address to bind; NULL: 127.0.0.1 */
-    const char *advertise_url;     /* how other clients reach this instance; NULL: not told */
-    const char *version_text;      /* for server.version; NULL: the library's version */
-    const char *git_sha;           /* for server.version; NULL: "unknown" */
-    const char *cert_file;         /* PEM; with key_file: TLS */
+    swamp_store *store;        /* NULL: no control plane; a reference is taken */
+    const char *host;          /* address to bind; NULL: 127.0.0.1 */
+    const char *advertise_url; /* how other clients reach this instance; NULL: not told */
+    const char *version_text;  /* for server.version; NULL: the library's version */
+    const char *git_sha;       /* for server.version; NULL: "unknown" */
+    const char *cert_file;     /* PEM; with key_file: TLS */
     const char *key_file;
-    const char *allowed_origins;   /* comma-separated; loopback and this host are always allowed */
+    const char *allowed_origins;    /* comma-separated; loopback and this host are always allowed */
     const swamp_executor *executor; /* NULL: the host calls swamp_server_next() */
     void *executor_user;
-    swamp_log_fn log;              /* NULL: nothing is logged */
+    swamp_log_fn log; /* NULL: nothing is logged */
     void *log_user;
-    uint32_t log_level;            /* SWAMP_LOG_INFO */
-    uint32_t flags;                /* SWAMP_SERVER_... */
-    uint32_t port;                 /* 0: any free one */
-    uint32_t loop;                 /* SWAMP_LOOP_AUTO */
-    uint32_t executor_threads;     /* 4 */
-    uint32_t heartbeat_interval_ms;      /* 10,000 */
-    uint32_t stale_ttl_ms;               /* 30,000; at least twice the interval */
-    uint32_t reconciliation_interval_ms; /* 30,000 */
-    uint32_t drain_grace_ms;             /* 5,000 */
-    uint32_t linger_ms;                  /* 300,000 */
-    uint32_t idle_timeout_ms;            /* 30,000: connection given up; pinged at half of it */
-    uint32_t stall_timeout_ms;           /* 60,000: close code 4001 */
-    uint32_t history_retention_s;        /* 2,592,000 (30 days); SWAMP_OFF: kept for ever */
-    uint32_t max_run_duration_s;         /* off */
-    uint32_t max_runs;                   /* 100 */
-    uint32_t max_runs_per_principal;     /* off */
-    uint32_t max_connections;            /* 10,000 */
+    uint32_t log_level;                   /* SWAMP_LOG_INFO */
+    uint32_t flags;                       /* SWAMP_SERVER_... */
+    uint32_t port;                        /* 0: any free one */
+    uint32_t loop;                        /* SWAMP_LOOP_AUTO */
+    uint32_t executor_threads;            /* 4 */
+    uint32_t heartbeat_interval_ms;       /* 10,000 */
+    uint32_t stale_ttl_ms;                /* 30,000; at least twice the interval */
+    uint32_t reconciliation_interval_ms;  /* 30,000 */
+    uint32_t drain_grace_ms;              /* 5,000 */
+    uint32_t linger_ms;                   /* 300,000 */
+    uint32_t idle_timeout_ms;             /* 30,000: connection given up; pinged at half of it */
+    uint32_t stall_timeout_ms;            /* 60,000: close code 4001 */
+    uint32_t history_retention_s;         /* 2,592,000 (30 days); SWAMP_OFF: kept for ever */
+    uint32_t max_run_duration_s;          /* off */
+    uint32_t max_runs;                    /* 100 */
+    uint32_t max_runs_per_principal;      /* off */
+    uint32_t max_connections;             /* 10,000 */
     uint32_t max_requests_per_connection; /* 100 */
-    uint32_t run_log_events;             /* 100,000 */
-    uint32_t store_timeout_ms;           /* 5,000: one question to the store */
-    uint64_t run_log_bytes;              /* 16 MiB */
-    uint64_t all_logs_bytes;             /* 1 GiB */
+    uint32_t run_log_events;              /* 100,000 */
+    uint32_t store_timeout_ms;            /* 5,000: one question to the store */
+    uint64_t run_log_bytes;               /* 16 MiB */
+    uint64_t all_logs_bytes;              /* 1 GiB */
 } swamp_server_options;
 
 /**
@@ -98,7 +99,8 @@ SWAMP_API void swamp_server_options_init(swamp_server_options *options, size_t s
  * @thread any
  * @since  0.1
  */
-SWAMP_API SWAMP_NODISCARD int swamp_server_new(swamp_server **out, const swamp_server_options *options, char **error);
+SWAMP_API SWAMP_NODISCARD int swamp_server_new(swamp_server **out, const swamp_server_options *options,
+                                               char **error);
 
 /**
  * Bind the address, write the first heartbeat, read the control plane, then listen.

@@ -19,9 +19,9 @@ typedef struct raw_frame {
     char *payload; /* zero-terminated, owned */
 } raw_frame;
 
-int raw_connect(const char *address, int port);  /* fd, or -errno */
-int raw_listen(const char *address, int *port);  /* fd */
-int raw_accept(int listener);                    /* fd */
+int raw_connect(const char *address, int port); /* fd, or -errno */
+int raw_listen(const char *address, int *port); /* fd */
+int raw_accept(int listener);                   /* fd */
 void raw_write(int fd, const void *data, size_t len);
 size_t raw_read_some(int fd, void *data, size_t cap); /* 0: end */
 /* Reads up to and with the empty line; returns the status code of an answer. */

@@ -214,7 +214,8 @@ walk(const swamp__event_log *log, uint64_t next)
     size_t len, count = 0;
     uint64_t from, to;
     while (swamp__event_log_next(log, &cursor, &event, &len, &from, &to) == SWAMP__LOG_EVENT) {
-        if (seq_of(event, len) != next + count) /* no assertion an event: check reports each one over a pipe */
+        if (seq_of(event, len) !=
+            next + count) /* no assertion an event: check reports each one over a pipe */
             ck_abort_msg("%llu instead of %llu", (unsigned long long)seq_of(event, len),
                          (unsigned long long)(next + count));
         count++;
