@@ -138,7 +138,7 @@ check_flood(size_t count, size_t size, int pings)
 {
     int fd = raw_websocket(fixture.port),
         small = 32768; /* much less than a frame, so that writes end inside of one */
-    size_t seen = 0, pongs = 0;
+    size_t seen = 0, sent = 0, pongs = 0;
     char command[64];
 
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
@@ -147,8 +147,10 @@ check_flood(size_t count, size_t size, int pings)
     while (seen < count || pongs < (size_t)pings) {
         raw_frame frame;
 
-        if (pings > 0 && seen < (size_t)pings && pongs == seen)
+        if (sent < (size_t)pings && sent == pongs) { /* one at a time: lws drops a second one */
             raw_send(fd, RAW_FIN | RAW_PING, "p", 1, 1);
+            sent++;
+        }
         raw_read_frame(fd, &frame);
         ck_assert(frame.fin);
         if (frame.opcode == RAW_PONG) {
