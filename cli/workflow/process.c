@@ -1,5 +1,4 @@
-/*
- * The life of a command. The shell is reaped last, so that its number names its group for as long as the
+/* The life of a command. The shell is reaped last, so that its number names its group for as long as the
  * group is signalled.
  *
  *   phase    on                                          then

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
-#include "yaml.h"
+#include "yaml_tree.h"
 #include "../memory.h"
 
 typedef struct reader {

@@ -198,17 +198,14 @@ START_TEST(steps_without_dependencies_run_side_by_side)
     ck_assert_ptr_nonnull(mkdtemp(dir));
     setenv("MEET", dir, 1);
     told t = {0};
-    execution
-        *
-            e =
-                begin(
-                    &t, "- name: j\n  steps:\n" STEP("a", "",
-                                                     ": >$MEET/a; while [ ! -e $MEET/b ]; do sleep 0.05; "
-                                                     "done") "- name: k\n  steps:\n" STEP("b", "",
-                                                                                          ": >$MEET/b; while "
-                                                                                          "[ ! -e $MEET/a ]; "
-                                                                                          "do sleep 0.05; "
-                                                                                          "done"));
+    execution *e =
+        begin(&t, "- name: j\n  steps:\n" STEP("a", "",
+                                               ": >$MEET/a; while [ ! -e $MEET/b ]; do sleep 0.05; "
+                                               "done") "- name: k\n  steps:\n" STEP("b", "",
+                                                                                    ": >$MEET/b; while "
+                                                                                    "[ ! -e $MEET/a ]; "
+                                                                                    "do sleep 0.05; "
+                                                                                    "done"));
     end(&t, e);
     ck_assert_int_eq(t.status, SWAMP_RUN_SUCCEEDED);
     text clean = {0};

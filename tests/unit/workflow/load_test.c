@@ -6,7 +6,7 @@
 #include <string.h>
 #include "../../../cli/workflow/inputs.h"
 #include "../../../cli/workflow/load.h"
-#include "../../../cli/workflow/yaml.h"
+#include "../../../cli/workflow/yaml_tree.h"
 #include "tap.h"
 
 static char *
