@@ -45,15 +45,6 @@ json_add(json *parent, const char *key, json *value)
     parent->count++;
 }
 
-json *
-json_copy(const json *value)
-{
-    json *copy = json_new(value->type, value->words, value->line);
-    for (const json *part = value->first; part; part = part->next)
-        json_add(copy, part->key, json_copy(part));
-    return copy;
-}
-
 const json *
 json_get(const json *object, const char *key)
 {

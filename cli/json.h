@@ -52,7 +52,6 @@ int json_equal(const json *one, const json *other); /* members in any order; 1 e
 json *json_new(int type, const char *words, int line);
 void json_add(json *parent, const char *key, json *value); /* key NULL in an array; takes value over */
 const json *json_repeated(const json *object);             /* the first member whose key came before; NULL */
-json *json_copy(const json *value);
 void json_write(const json *value, text *out);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "source.h"
-#include "workflow/yaml.h"
+#include "workflow/yaml_tree.h"
 
 static int
 read_all(const char *file, const char *shown, text *out, text *error)

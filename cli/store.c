@@ -1,5 +1,6 @@
 /* The control-plane store that --store names. */
 #include <string.h>
+#include "json.h"
 #include "out.h"
 #include "outcome.h"
 #include "store.h"
@@ -45,4 +46,22 @@ store_open(swamp_store **out, const char *url, swamp_log_fn log, uint32_t log_le
     out_fail(code, NULL, "--store is \"%s\": %s", url, why ? why : swamp_status_text(rc));
     swamp_free(why);
     return code;
+}
+
+int
+store_is_absent(const char *url)
+{
+    const char *path = store_path(url);
+    char *words = NULL;
+    json *facts;
+
+    if (!path || swamp_store_sqlite_facts(&words, path) != SWAMP_OK)
+        return 0;
+    facts = json_read(words, strlen(words), NULL, NULL);
+    swamp_free(words);
+    const char *kind = json_get_string(facts, "kind");
+    /* no folder: then no kind either, and opening would make both */
+    int absent = kind ? strcmp(kind, "absent") == 0 : !json_get_string(facts, "file");
+    json_free(facts);
+    return absent;
 }

@@ -86,25 +86,6 @@ target_open_client(struct target *out, const struct args *args)
     return code;
 }
 
-/* 1: the store's file is not there. */
-static int
-is_absent(const char *url)
-{
-    const char *path = store_path(url);
-    char *words = NULL;
-    json *facts;
-
-    if (!path || swamp_store_sqlite_facts(&words, path) != SWAMP_OK)
-        return 0;
-    facts = json_read(words, strlen(words), NULL, NULL);
-    swamp_free(words);
-    const char *kind = json_get_string(facts, "kind");
-    /* no folder: then no kind either, and opening would make both */
-    int absent = kind ? strcmp(kind, "absent") == 0 : !json_get_string(facts, "file");
-    json_free(facts);
-    return absent;
-}
-
 static int
 open_observer(struct target *out)
 {
@@ -112,7 +93,7 @@ open_observer(struct target *out)
     char why[512] = "", *words = NULL;
     int code = store_check(out->store_url);
 
-    if (code == 0 && is_absent(out->store_url)) {
+    if (code == 0 && store_is_absent(out->store_url)) {
         out->empty = 1;
         return 0;
     }
@@ -136,16 +117,6 @@ open_observer(struct target *out)
                       : swamp_status_text(rc));
     swamp_free(words);
     return code;
-}
-
-int
-target_open_store(struct target *out, const struct args *args)
-{
-    memset(out, 0, sizeof(*out));
-    out->store_url = args_text(args, "store");
-    out->timeout_ms = 30000;
-    note_again(out, args);
-    return open_observer(out);
 }
 
 int

@@ -24,8 +24,6 @@ struct target {
 
 /* 0; else an exit code, after one line. To be closed in both cases. */
 int target_open(struct target *out, const struct args *args);
-/* The store in any case. */
-int target_open_store(struct target *out, const struct args *args);
 /* The client alone, for commands that follow a run; NULL url in out: no server was named. Results as above.
  */
 int target_open_client(struct target *out, const struct args *args);

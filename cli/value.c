@@ -66,7 +66,8 @@ is_choice(const char *allowed, const char *words)
 {
     size_t len = strlen(words);
     for (const char *at = allowed; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL)
-        if (len > 0 && strncmp(at, words, len) == 0 && (at[len] == '|' || at[len] == '\0'))
+        if (len > 0 && !strchr(words, '|') && strncmp(at, words, len) == 0 &&
+            (at[len] == '|' || at[len] == '\0'))
             return 1;
     return 0;
 }

@@ -8,7 +8,7 @@
 #include "load.h"
 #include "read.h"
 #include "validate.h"
-#include "yaml.h"
+#include "yaml_tree.h"
 #include "../memory.h"
 
 static int

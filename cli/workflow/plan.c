@@ -1,5 +1,4 @@
-/*
- * Jobs and steps obey the same table:
+/* Jobs and steps obey the same table:
  *
  *   state     when                                                     becomes
  *   waiting   all dependencies ended, every condition holds, cap free  running

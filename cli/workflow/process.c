@@ -1,5 +1,4 @@
-/*
- * The life of a command. The shell is reaped last, so that its number names its group for as long as the
+/* The life of a command. The shell is reaped last, so that its number names its group for as long as the
  * group is signalled.
  *
  *   phase    on                                          then
@@ -7,7 +6,8 @@
  *   ending   the shell has ended and both pipes are at   KILL to the group; killed
  *            their end, or PROCESS_KILL_AFTER_MS passed
  *   killed   the shell has ended                         last output read, shell reaped; leaving
- *   leaving  nobody is left in the group, or 1 s passed  over
+ *   leaving  nobody is left in the group, or LEAVE_MS    over
+ *            passed
  */
 #include <assert.h>
 #include <errno.h>
@@ -31,8 +31,8 @@
 
 #define READ_AT_ONCE                                                                                         \
     65536 /* of one pipe in one step: a command that never stops talking must not keep out others */
-#define LEAVE_MS 1000
-#define LOOK_MS 20 /* between looks where the kernel has no descriptor for a process */
+#define LEAVE_MS 250 /* a container whose first process reaps nobody keeps the number for ever */
+#define LOOK_MS 20   /* between looks where the kernel has no descriptor for a process */
 
 struct process {
     pid_t pid;    /* of the shell, and of the group */

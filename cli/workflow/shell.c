@@ -1,5 +1,4 @@
-/*
- * The quote states of a POSIX shell (XCU 2.2, 2.3, 2.6, 2.7.4), as a stack of what is open:
+/* The quote states of a POSIX shell (XCU 2.2, 2.3, 2.6, 2.7.4), as a stack of what is open:
  *
  *   in                   opened by            closed by
  *   plain, $(, (         '  "  `  ${  $(  $((  #  <<

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
-#include "yaml.h"
+#include "yaml_tree.h"
 #include "../memory.h"
 
 typedef struct reader {
@@ -113,6 +113,10 @@ other_number(reader *r, const char *words, int line)
     double number = strtod(words, NULL);
     if (!isfinite(number))
         return refuse(r, line, "the number %.40s is too large", words);
+    if (number == floor(number) && fabs(number) < 1e15) {
+        snprintf(digits, sizeof(digits), "%.0f", number);
+        return json_new(JSON_NUMBER, digits, line);
+    }
     snprintf(digits, sizeof(digits), "%.17g", number);
     for (int precision = 1; precision < 17; precision++) { /* the shortest text that means the same number */
         char shorter[64];

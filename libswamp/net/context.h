@@ -35,7 +35,8 @@ void swamp__context_destroy(swamp__context *context); /* closes what is still op
 
 /* Takes the descriptor, also on failure; the end gets LWS_CALLBACK_RAW_RX_FILE when it is readable. NULL: failed. */
 struct lws *swamp__context_adopt_file(swamp__context *context, int fd, swamp__end *end);
-void swamp__context_kill(struct lws *wsi); /* not at once: in the loop's next turn, without a word to the peer */
+void
+swamp__context_kill(struct lws *wsi); /* not at once: in the loop's next turn, without a word to the peer */
 
 /* What a loop offers to the folder. */
 swamp__context *swamp__loop_context(swamp__loop *loop);

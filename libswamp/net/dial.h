@@ -20,16 +20,18 @@ typedef struct swamp__dial_events {
 
 typedef struct swamp__dial_options {
     const char *url;
-    const char *token;        /* NULL: none; sent as Authorization: Bearer */
-    int64_t timeout_ms;       /* name, connection, TLS and upgrade together; each address has 3 s of it */
-    size_t max_message;       /* above: close 1009, lost */
+    const char *token;  /* NULL: none; sent as Authorization: Bearer */
+    int64_t timeout_ms; /* name, connection, TLS and upgrade together; each address has 3 s of it */
+    size_t max_message; /* above: close 1009, lost */
 } swamp__dial_options;
 
-int swamp__dialer_new(swamp__dialer **out, swamp__loop *loop); /* SWAMP_OK, SWAMP_E_NOMEM, SWAMP_E_IO; before the loop starts */
-void swamp__dialer_free(swamp__dialer *dialer);                /* after swamp__loop_stop() */
+int swamp__dialer_new(swamp__dialer **out,
+                      swamp__loop *loop); /* SWAMP_OK, SWAMP_E_NOMEM, SWAMP_E_IO; before the loop starts */
+void swamp__dialer_free(swamp__dialer *dialer); /* after swamp__loop_stop() */
 
 /* All below: loop's thread. `lost` is never called from within swamp__dial(). SWAMP_OK, SWAMP_E_NOMEM, SWAMP_E_INVALID. */
-int swamp__dial(swamp__link_out **out, swamp__dialer *dialer, const swamp__dial_options *options, const swamp__dial_events *events);
+int swamp__dial(swamp__link_out **out, swamp__dialer *dialer, const swamp__dial_options *options,
+                const swamp__dial_events *events);
 void swamp__link_send(swamp__link_out *link, const char *text, size_t len); /* queued, copied */
 void swamp__link_ping(swamp__link_out *link);
 void swamp__link_pause(swamp__link_out *link, int paused);

@@ -10,9 +10,9 @@ typedef struct swamp__libev {
     void (*destroy)(void *loop);
 } swamp__libev;
 
-int swamp__libev_open(swamp__libev *libev); /* SWAMP_OK, SWAMP_E_UNSUPPORTED; zeroed on failure */
-void swamp__libev_run(swamp__libev *libev); /* until swamp__libev_stop() */
-void swamp__libev_stop(swamp__libev *libev); /* from a callback */
+int swamp__libev_open(swamp__libev *libev);   /* SWAMP_OK, SWAMP_E_UNSUPPORTED; zeroed on failure */
+void swamp__libev_run(swamp__libev *libev);   /* until swamp__libev_stop() */
+void swamp__libev_stop(swamp__libev *libev);  /* from a callback */
 void swamp__libev_close(swamp__libev *libev); /* fine when zeroed */
 
 #endif

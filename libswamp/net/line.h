@@ -26,18 +26,18 @@ typedef struct swamp__line_events {
 } swamp__line_events;
 
 typedef struct swamp__line_target { /* texts must last until the line has ended or was dropped */
-    const char *address;   /* numeric */
+    const char *address;            /* numeric */
     int port, tls;
     const char *authority; /* host[:port], as the Host header wants it; the certificate is compared with it */
     const char *literal;   /* the host when it is an IPv6 address, else NULL */
     const char *path;
-    const char *token;     /* NULL: none */
+    const char *token; /* NULL: none */
     size_t max_message;
 } swamp__line_target;
 
 /* NULL: failed at once, why says how; no event follows. */
-swamp__line *swamp__line_open(swamp__loop *loop, const swamp__line_target *target, const swamp__line_events *events,
-                              char *why, size_t cap);
+swamp__line *swamp__line_open(swamp__loop *loop, const swamp__line_target *target,
+                              const swamp__line_events *events, char *why, size_t cap);
 void swamp__line_send(swamp__line *line, const char *text, size_t len);
 void swamp__line_ping(swamp__line *line);
 void swamp__line_pause(swamp__line *line, int paused);

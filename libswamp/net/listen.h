@@ -8,9 +8,9 @@
 typedef struct swamp__listener swamp__listener;
 
 typedef struct swamp__listen_options {
-    const char *host;            /* an address, or localhost */
-    int port;                    /* 0: any */
-    int allow_foreign;           /* 1: other than loopback is allowed */
+    const char *host;  /* an address, or localhost */
+    int port;          /* 0: any */
+    int allow_foreign; /* 1: other than loopback is allowed */
     int trust_proxy;
     const char *allowed_origins; /* NULL: none besides loopback and this host */
     int max_connections;
@@ -20,13 +20,16 @@ typedef struct swamp__listen_options {
  * Binds and listens, accepts nothing yet. Any thread, before swamp__loop_start(). SWAMP_OK; SWAMP_E_ADDRESS, SWAMP_E_NOMEM;
  * error[] gets one line that says what to do.
  */
-int swamp__listener_new(swamp__listener **out, swamp__loop *loop, const swamp__listen_options *options, char *error, size_t cap);
-const char *swamp__listener_url(const swamp__listener *listener); /* http://127.0.0.1:9090, https://[::1]:9090 */
+int swamp__listener_new(swamp__listener **out, swamp__loop *loop, const swamp__listen_options *options,
+                        char *error, size_t cap);
+const char *
+swamp__listener_url(const swamp__listener *listener); /* http://127.0.0.1:9090, https://[::1]:9090 */
 /* Loop's thread: connections go to this instance from now on. */
 void swamp__listener_open(swamp__listener *listener, swamp__instance *instance);
 /* Loop's thread: accept nothing more; connections stay. */
 void swamp__listener_close(swamp__listener *listener);
-size_t swamp__listener_connections(const swamp__listener *listener); /* loop's thread: still open, HTTP included */
-void swamp__listener_free(swamp__listener *listener); /* after swamp__loop_stop() */
+size_t
+swamp__listener_connections(const swamp__listener *listener); /* loop's thread: still open, HTTP included */
+void swamp__listener_free(swamp__listener *listener);         /* after swamp__loop_stop() */
 
 #endif

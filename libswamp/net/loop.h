@@ -21,8 +21,8 @@ typedef struct swamp__task {
 
 typedef struct swamp__loop_options {
     int role;
-    int kind;                  /* SWAMP_LOOP_AUTO, _POLL, _LIBEV */
-    int max_connections;       /* AUTO: libev above 500 where it is present; also bounds the descriptor table */
+    int kind;            /* SWAMP_LOOP_AUTO, _POLL, _LIBEV */
+    int max_connections; /* AUTO: libev above 500 where it is present; also bounds the descriptor table */
     const char *cert_file, *key_file, *ca_cert_file; /* NULL: none */
     const swamp__log *log;
     void (*woken)(void *user); /* loop's thread, at each swamp__loop_wake(), before the tasks; NULL: none */
@@ -31,12 +31,14 @@ typedef struct swamp__loop_options {
 
 /* Makes the context; the thread starts with swamp__loop_start(). SWAMP_OK, SWAMP_E_NOMEM, _TLS, _UNSUPPORTED, _IO; *why is static. */
 int swamp__loop_new(swamp__loop **out, const swamp__loop_options *options, const char **why);
-int swamp__loop_start(swamp__loop *loop);              /* SWAMP_OK, SWAMP_E_IO */
-const swamp__world *swamp__loop_world(swamp__loop *loop); /* real clocks, system randomness, the loop's timers */
-int swamp__loop_kind(const swamp__loop *loop);         /* SWAMP_LOOP_POLL or _LIBEV */
-void swamp__loop_wake(swamp__loop *loop);              /* any thread; wake-ups coalesce */
-int swamp__loop_post(swamp__loop *loop, swamp__task *task); /* any thread: SWAMP_OK, SWAMP_E_CLOSED (the task was not taken) */
-int swamp__loop_is_here(const swamp__loop *loop);      /* 1 on the loop's thread */
+int swamp__loop_start(swamp__loop *loop); /* SWAMP_OK, SWAMP_E_IO */
+const swamp__world *
+swamp__loop_world(swamp__loop *loop);          /* real clocks, system randomness, the loop's timers */
+int swamp__loop_kind(const swamp__loop *loop); /* SWAMP_LOOP_POLL or _LIBEV */
+void swamp__loop_wake(swamp__loop *loop);      /* any thread; wake-ups coalesce */
+int swamp__loop_post(swamp__loop *loop,
+                     swamp__task *task); /* any thread: SWAMP_OK, SWAMP_E_CLOSED (the task was not taken) */
+int swamp__loop_is_here(const swamp__loop *loop);       /* 1 on the loop's thread */
 int64_t swamp__loop_ticked_ms(const swamp__loop *loop); /* any thread: when the loop last turned, monotonic */
 /* Ends the thread after the tasks that were posted before; joins. Connections must have been closed. Not from the loop's thread. */
 void swamp__loop_stop(swamp__loop *loop);

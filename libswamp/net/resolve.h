@@ -22,7 +22,8 @@ void swamp__resolver_free(swamp__resolver *resolver);
 
 /* Loop's thread; so is the answer: addresses with count 0 and why on failure, both borrowed. Never from within the call. */
 int swamp__resolver_ask(swamp__lookup **out, swamp__resolver *resolver, const char *host,
-                        void (*done)(void *user, const swamp__addresses *addresses, const char *why), void *user);
+                        void (*done)(void *user, const swamp__addresses *addresses, const char *why),
+                        void *user);
 void swamp__lookup_abandon(swamp__lookup *lookup); /* loop's thread: no answer follows */
 
 /* 1 if the host is an address already, which no lookup of another name shall hold up. */

@@ -64,9 +64,11 @@ leave_request(swamp__question *question, swamp_store *store)
 {
     swamp__cancel_job *job = (swamp__cancel_job *)question;
     swamp__instance *instance = job->ask.instance;
+    /* an observer has no heartbeat, so it cannot have been declared dead either */
+    const char *me = instance->options.observer ? NULL : instance->options.instance_id;
     question->status =
-        swamp__history_cancel(store, instance->options.instance_id, job->run_id, job->requested_by,
-                              job->reason, job->asked_unix_ms, question->timeout_ms, job->owner, job->status);
+        swamp__history_cancel(store, me, job->run_id, job->requested_by, job->reason, job->asked_unix_ms,
+                              question->timeout_ms, job->owner, job->status);
 }
 
 static void

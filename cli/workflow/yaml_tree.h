@@ -1,6 +1,6 @@
 /* YAML text to the same tree as JSON; knows nothing of workflows. */
-#ifndef SWAMP_CLI_WORKFLOW_YAML_H
-#define SWAMP_CLI_WORKFLOW_YAML_H
+#ifndef SWAMP_CLI_WORKFLOW_YAML_TREE_H
+#define SWAMP_CLI_WORKFLOW_YAML_TREE_H
 
 #include <stddef.h>
 #include "../json.h"

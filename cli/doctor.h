@@ -1,0 +1,15 @@
+/* The parts of `swamp doctor`: each looks at one thing and says what it found, one line a finding. */
+#ifndef SWAMP_CLI_DOCTOR_H
+#define SWAMP_CLI_DOCTOR_H
+
+#include <swamp/swamp.h>
+
+/* A line; a finding is what somebody should do something about. */
+void doctor_say(int is_finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The file, its folder, its file system. 1: it is a store that can be opened. */
+int doctor_look_at_file(const char *url);
+/* Heartbeats, clocks, and runs without an owner. 0, or an exit code after one line. */
+int doctor_look_at_cluster(swamp_store *store);
+
+#endif
