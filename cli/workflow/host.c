@@ -9,6 +9,12 @@
 #include "record.h"
 #include "../memory.h"
 
+/* A cancel that overtook its START: each comes on a thread of its own (swamp/server.h, swamp_executor). */
+typedef struct early_cancel {
+    char *run_id;
+    char *reason;
+} early_cancel;
+
 struct workflow_host {
     workflow_catalog *catalog;
     swamp_log_fn log; /* may be NULL */
@@ -16,6 +22,8 @@ struct workflow_host {
     pthread_mutex_t lock; /* for all below */
     execution **runs;
     size_t count;
+    early_cancel *early;
+    size_t early_count;
 };
 
 workflow_host *
@@ -39,6 +47,11 @@ workflow_host_free(workflow_host *host)
     for (size_t i = 0; i < host->count; i++)
         execution_free(host->runs[i]);
     free(host->runs);
+    while (host->early_count > 0) {
+        free(host->early[--host->early_count].run_id);
+        free(host->early[host->early_count].reason);
+    }
+    free(host->early);
     workflow_catalog_free(host->catalog);
     pthread_mutex_destroy(&host->lock);
     free(host);
@@ -166,9 +179,23 @@ finish(void *run, int status, const char *last, size_t last_len, const char *pro
     return swamp_run_finish(run, status, last, last_len, progress, len);
 }
 
+/* The reason of a cancel that came before, or NULL; the caller frees it. Under the lock. */
+static char *
+take_early(workflow_host *host, const char *run_id)
+{
+    for (size_t i = 0; i < host->early_count; i++)
+        if (strcmp(host->early[i].run_id, run_id) == 0) {
+            char *reason = host->early[i].reason;
+            free(host->early[i].run_id);
+            host->early[i] = host->early[--host->early_count];
+            return reason;
+        }
+    return NULL;
+}
+
 /* A run that was admitted and cannot be begun: its file was changed in between, or no thread could be had. */
 static void
-finish_unbegun(const workflow_host *host, swamp_run *run, const char *why)
+finish_unbegun(workflow_host *host, swamp_run *run, const char *why)
 {
     text last = {0};
     if (host->log) {
@@ -176,6 +203,9 @@ finish_unbegun(const workflow_host *host, swamp_run *run, const char *why)
         host->log(SWAMP_LOG_WARN, last.bytes, host->log_user);
         text_clear(&last);
     }
+    pthread_mutex_lock(&host->lock);
+    free(take_early(host, swamp_run_id(run)));
+    pthread_mutex_unlock(&host->lock);
     event_completed(&last);
     swamp_run_finish(run, SWAMP_RUN_FAILED, last.bytes, last.len, NULL, 0);
     text_free(&last);
@@ -198,12 +228,16 @@ begin(workflow_host *host, request *r, swamp_run *run)
     execute_sink sink = {emit, update, finish, run};
     pthread_mutex_lock(&host->lock); /* held over the start: a CANCEL that comes now must find the run */
     sweep(host);
+    char *reason = take_early(host, swamp_run_id(run));
     execution *e = execution_start(r->flow, &r->values, swamp_run_id(run), &sink);
     if (e) {
+        if (reason)
+            execution_cancel(e, reason);
         host->runs = memory_grow(host->runs, host->count + 1, sizeof(*host->runs));
         host->runs[host->count++] = e;
     }
     pthread_mutex_unlock(&host->lock);
+    free(reason);
     if (!e)
         finish_unbegun(host, run, "no thread could be made");
 }
@@ -228,12 +262,28 @@ start(workflow_host *host, swamp_work *work)
 }
 
 static void
+keep_early(workflow_host *host, const swamp_work *work)
+{
+    swamp_run *run;
+    if (swamp_work_run(work, &run) != SWAMP_OK)
+        return; /* not early but late: the run has finished */
+    host->early = memory_grow(host->early, host->early_count + 1, sizeof(*host->early));
+    host->early[host->early_count].run_id = memory_copy(swamp_work_run_id(work));
+    host->early[host->early_count++].reason = memory_copy(swamp_work_reason(work));
+}
+
+static void
 cancel(workflow_host *host, swamp_work *work)
 {
+    int found = 0;
     pthread_mutex_lock(&host->lock);
     for (size_t i = 0; i < host->count; i++)
-        if (strcmp(execution_run_id(host->runs[i]), swamp_work_run_id(work)) == 0)
+        if (strcmp(execution_run_id(host->runs[i]), swamp_work_run_id(work)) == 0) {
             execution_cancel(host->runs[i], swamp_work_reason(work));
+            found = 1;
+        }
+    if (!found)
+        keep_early(host, work);
     pthread_mutex_unlock(&host->lock);
     swamp_work_answer(work, SWAMP_OK, NULL, 0);
 }

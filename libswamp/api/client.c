@@ -40,6 +40,11 @@ read_options(swamp_client *client, const swamp_client_options *options, char *wh
         return SWAMP_E_INVALID;
     }
     given->log_level = swamp__options_or(given->log_level, SWAMP_LOG_INFO);
+    if (given->log_level > SWAMP_LOG_DEBUG) {
+        snprintf(why, cap, "log_level is %u, allowed are %u to %u", given->log_level, SWAMP_LOG_ERROR,
+                 SWAMP_LOG_DEBUG);
+        return SWAMP_E_INVALID;
+    }
     given->connect_timeout_ms = swamp__options_or(given->connect_timeout_ms, 10000);
     given->idle_timeout_ms = swamp__options_or(given->idle_timeout_ms, 30000);
     given->request_timeout_ms = swamp__options_or(given->request_timeout_ms, 30000);
@@ -84,8 +89,12 @@ swamp_client_new(swamp_client **out, const swamp_client_options *options, char *
     swamp_client *client = out && options ? swamp__calloc(1, sizeof(*client)) : NULL;
     int rc = out && options ? SWAMP_E_NOMEM : SWAMP_E_INVALID;
 
+    if (out && options)
+        snprintf(why, sizeof(why), "out of memory");
     if (client) {
         swamp__error_init(&client->error);
+        pthread_mutex_init(&client->lock, NULL);
+        pthread_cond_init(&client->left, NULL);
         rc = read_options(client, options, why, sizeof(why));
         client->log = (swamp__log){client->given.log, client->given.log_user, (int)client->given.log_level};
         if (rc == SWAMP_OK)
@@ -108,6 +117,10 @@ swamp_client_free(swamp_client *client)
         return;
     if (client->home)
         swamp__home_close(client->home);
+    pthread_mutex_lock(&client->lock);
+    while (client->callers > 0) /* evicted: they return SWAMP_E_CLOSED */
+        pthread_cond_wait(&client->left, &client->lock);
+    pthread_mutex_unlock(&client->lock);
     if (client->loop)
         swamp__loop_stop(client->loop);
     swamp__dialer_free(client->dialer);
@@ -117,7 +130,26 @@ swamp_client_free(swamp_client *client)
     swamp__free((char *)client->given.token);
     swamp__free((char *)client->given.ca_cert_file);
     swamp__error_destroy(&client->error);
+    pthread_cond_destroy(&client->left);
+    pthread_mutex_destroy(&client->lock);
     swamp__free(client);
+}
+
+void
+swamp__client_enter(swamp_client *client)
+{
+    pthread_mutex_lock(&client->lock);
+    client->callers++;
+    pthread_mutex_unlock(&client->lock);
+}
+
+void
+swamp__client_leave(swamp_client *client)
+{
+    pthread_mutex_lock(&client->lock);
+    if (--client->callers == 0)
+        pthread_cond_broadcast(&client->left);
+    pthread_mutex_unlock(&client->lock);
 }
 
 int

@@ -14,7 +14,13 @@ struct swamp_client {
     swamp__loop *loop;
     swamp__dialer *dialer;
     swamp__home *home;
+    pthread_mutex_t lock;
+    pthread_cond_t left;
+    int callers; /* requests that wait in here, under lock: free lets them leave first */
 };
+
+void swamp__client_enter(swamp_client *client);
+void swamp__client_leave(swamp_client *client);
 
 /*
  * Where lines lead, as a copy that a session may keep while it lives in the home: `token` is borrowed from

@@ -3,10 +3,14 @@
 #include "server.h"
 #include "../util/alloc.h"
 
+/* Whose pool this thread is of. Not looked up in the pool: that is being made and joined by other threads. */
+static _Thread_local const swamp_server *pool_of;
+
 static void
 work_from(swamp_server *server, int which)
 {
     swamp_work *work;
+    pool_of = server;
     while (swamp__desk_next(server->desk, which, -1, &work) == SWAMP_WORK)
         server->executor.work(work, server->settings.given.executor_user);
 }
@@ -55,8 +59,5 @@ swamp__pool_join(swamp_server *server)
 int
 swamp__pool_is_here(const swamp_server *server)
 {
-    for (size_t i = 0; i < server->pool_count; i++)
-        if (pthread_equal(server->pool[i], pthread_self()))
-            return 1;
-    return 0;
+    return pool_of == server;
 }

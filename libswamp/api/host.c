@@ -14,7 +14,7 @@ swamp_server_next(swamp_server *server, int timeout_ms, swamp_work **out)
     swamp__desk *desk = state == SWAMP__SERVER_UP ? swamp__desk_ref(server->desk) : NULL;
     pthread_mutex_unlock(&server->lock);
     if (!desk)
-        return state == SWAMP__SERVER_NEW ? SWAMP_E_STATE : SWAMP_END;
+        return state <= SWAMP__SERVER_STARTING ? SWAMP_E_STATE : SWAMP_END;
     int rc = swamp__desk_next(desk, SWAMP__DESK_CANCELS | SWAMP__DESK_OTHERS, timeout_ms, out);
     swamp__desk_unref(desk);
     return rc;
@@ -133,23 +133,23 @@ run_cancel(swamp__task *task)
 int
 swamp_server_cancel(swamp_server *server, const char *run_id, const char *reason)
 {
-    swamp__home *home;
+    swamp__server_door door;
     if (!server || !run_id || !swamp__id_is_key_segment(run_id))
         return SWAMP_E_INVALID;
-    if (swamp__server_home(server, &home) != SWAMP_OK)
+    if (swamp__server_reach(server, &door) != SWAMP_OK)
         return SWAMP_E_STATE;
     cancel_task *cancel = swamp__calloc(1, sizeof(*cancel));
     int rc = SWAMP_E_NOMEM;
     if (cancel) {
         cancel->task.run = run_cancel;
-        cancel->instance = server->instance;
+        cancel->instance = door.instance;
         cancel->run_id = swamp__strdup(run_id);
         cancel->reason = swamp__strdup(reason ? reason : "");
         if (cancel->run_id && cancel->reason)
-            rc = swamp__home_post(home, &cancel->task);
+            rc = swamp__home_post(door.home, &cancel->task);
     }
     if (rc != SWAMP_OK)
         free_cancel(cancel);
-    swamp__home_unref(home);
+    swamp__home_unref(door.home);
     return rc == SWAMP_E_CLOSED ? SWAMP_E_STATE : rc;
 }

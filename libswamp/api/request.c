@@ -178,16 +178,31 @@ ask(request *r)
 }
 
 static int
-check_payload(const char *payload_json)
+is_payload(const char *payload_json)
 {
     swamp__json payload;
+    size_t len = payload_json ? strlen(payload_json) : 0;
     if (!payload_json)
-        return SWAMP_OK;
-    size_t len = strlen(payload_json);
-    if (len > SWAMP__MESSAGE_MAX)
-        return SWAMP_E_TOO_BIG;
-    int rc = swamp__json_check(payload_json, len, SWAMP__JSON_STRICT, &payload);
-    return rc == SWAMP_OK && payload.type == SWAMP__JSON_OBJECT ? SWAMP_OK : SWAMP_E_INVALID;
+        return 1;
+    return len <= SWAMP__MESSAGE_MAX &&
+           swamp__json_check(payload_json, len, SWAMP__JSON_STRICT, &payload) == SWAMP_OK &&
+           payload.type == SWAMP__JSON_OBJECT;
+}
+
+static int
+check_question(const char *type, const char *payload_json, int timeout_ms, swamp_event **out,
+               swamp__error *error)
+{
+    const char *why = NULL;
+    if (!type || !out)
+        why = "type and out must be given";
+    else if (timeout_ms <= 0)
+        why = "timeout_ms must be 1 or more";
+    else if (!is_payload(payload_json))
+        why = "the payload must be a JSON object of at most 1 MiB, without a member twice";
+    if (why && error)
+        swamp__error_set(error, SWAMP_E_INVALID, "the request cannot be sent: %s", why);
+    return why ? SWAMP_E_INVALID : SWAMP_OK;
 }
 
 /* An answer of the server is the caller's, also an error; what happened on the way is a status. */
@@ -213,38 +228,43 @@ int
 swamp_client_request(swamp_client *client, const char *type, const char *payload_json, int timeout_ms,
                      swamp_event **out)
 {
-    if (!client || !type || !out || timeout_ms <= 0)
+    if (!client)
         return SWAMP_E_INVALID;
-    int rc = check_payload(payload_json);
+    swamp__error_clear(&client->error);
+    int rc = check_question(type, payload_json, timeout_ms, out, &client->error);
     if (rc != SWAMP_OK)
         return rc;
+    if (swamp__home_is_here(client->home))
+        return SWAMP_E_REENTRANT;
     request r = {
         .home = client->home,
         .target = swamp__client_target(client),
         .options = {client->given.url, type, payload_json, timeout_ms, 3},
     };
-    swamp__error_clear(&client->error);
-    return hand_on(&r, ask(&r), &client->error, out);
+    swamp__client_enter(client);
+    rc = hand_on(&r, ask(&r), &client->error, out);
+    swamp__client_leave(client);
+    return rc;
 }
 
 int
 swamp_server_request(swamp_server *server, const char *type, const char *payload_json, int timeout_ms,
                      swamp_event **out)
 {
-    swamp__home *home;
-    if (!server || !type || !out || timeout_ms <= 0)
+    swamp__server_door door;
+    if (!server)
         return SWAMP_E_INVALID;
-    int rc = check_payload(payload_json);
+    int rc = check_question(type, payload_json, timeout_ms, out, NULL);
     if (rc != SWAMP_OK)
         return rc;
-    if (swamp__server_home(server, &home) != SWAMP_OK)
+    if (swamp__server_reach(server, &door) != SWAMP_OK)
         return SWAMP_E_STATE;
     request r = {
-        .home = home,
-        .target = {.instance = server->instance, .world = swamp__loop_world(server->loop)},
+        .home = door.home,
+        .target = {.instance = door.instance, .world = door.world},
         .options = {"", type, payload_json, timeout_ms, 1},
     };
-    rc = hand_on(&r, ask(&r), NULL, out);
-    swamp__home_unref(home);
-    return rc;
+    rc = swamp__home_is_here(door.home) ? SWAMP_E_REENTRANT : hand_on(&r, ask(&r), NULL, out);
+    swamp__home_unref(door.home);
+    return rc == SWAMP_E_CLOSED ? SWAMP_E_STATE : rc;
 }

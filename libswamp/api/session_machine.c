@@ -185,8 +185,9 @@ run_room(swamp__task *task)
     swamp_session *session = SWAMP__OF(task, swamp_session, room_task);
     pthread_mutex_lock(&session->lock);
     session->room_posted = 0;
+    int has_room = !session->full; /* it may have filled up again since this was posted */
     pthread_mutex_unlock(&session->lock);
-    if (session->machine)
+    if (session->machine && has_room)
         swamp__session_room(session->machine, 1);
     swamp__session_handle_unref(session);
 }

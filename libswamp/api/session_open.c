@@ -22,17 +22,48 @@ swamp_session_options_init(swamp_session_options *options, size_t size)
     options->size = size;
 }
 
+/* Bounds that cross each other, one of them maybe a default. error NULL: a session without a client has none. */
+static int
+check_order(const swamp_session *session, swamp__error *error)
+{
+    const swamp__session_options *options = &session->options;
+    const struct {
+        const char *low, *high;
+        uint32_t low_ms, high_ms;
+    } pairs[] = {
+        {"retry_min_ms", "retry_first_ms", options->retry_min_ms, options->retry_first_ms},
+        {"retry_first_ms", "retry_max_ms", options->retry_first_ms, options->retry_max_ms},
+        {"elsewhere_min_ms", "elsewhere_max_ms", options->elsewhere_min_ms, options->elsewhere_max_ms},
+        {"history_poll_min_ms", "history_poll_max_ms", options->history_poll_min_ms,
+         options->history_poll_max_ms},
+    };
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        if (pairs[i].low_ms <= pairs[i].high_ms)
+            continue;
+        if (error)
+            swamp__error_set(error, SWAMP_E_INVALID, "%s is %u, it must not be above %s (%u)", pairs[i].low,
+                             pairs[i].low_ms, pairs[i].high, pairs[i].high_ms);
+        return SWAMP_E_INVALID;
+    }
+    if (options->epoch && strlen(options->epoch) >= sizeof(session->place.epoch)) {
+        if (error)
+            swamp__error_set(error, SWAMP_E_INVALID, "epoch has %zu bytes, allowed are %zu",
+                             strlen(options->epoch), sizeof(session->place.epoch) - 1);
+        return SWAMP_E_INVALID;
+    }
+    return SWAMP_OK;
+}
+
 /* PROTOCOL 7: every limit with its default. */
 static int
-read_options(swamp_session *session, const swamp_session_options *options)
+read_options(swamp_session *session, const swamp_session_options *options, swamp__error *error)
 {
     swamp_session_options given = {.size = sizeof(given)};
     swamp__session_options *out = &session->options;
-    if (options) {
-        int rc = swamp__options_read(&given, sizeof(given), options);
-        if (rc != SWAMP_OK)
-            return rc;
-    }
+    if (options && swamp__options_read(&given, sizeof(given), options) != SWAMP_OK)
+        return error ? swamp__error_set(error, SWAMP_E_INVALID,
+                                        "the options have a size or a member that this version does not know")
+                     : SWAMP_E_INVALID;
     out->max_dials = swamp__options_or(given.max_dials, 5);
     out->retry_min_ms = swamp__options_or(given.retry_min_ms, 1000);
     out->retry_first_ms = swamp__options_or(given.retry_first_ms, 2000);
@@ -54,10 +85,7 @@ read_options(swamp_session *session, const swamp_session_options *options)
     session->queue_bytes = given.queue_bytes ? given.queue_bytes : QUEUE_BYTES;
     if (given.epoch && !(out->epoch = swamp__strdup(given.epoch)))
         return SWAMP_E_NOMEM;
-    if (out->retry_min_ms > out->retry_first_ms || out->retry_first_ms > out->retry_max_ms ||
-        out->elsewhere_min_ms > out->elsewhere_max_ms || out->history_poll_min_ms > out->history_poll_max_ms)
-        return SWAMP_E_INVALID;
-    return SWAMP_OK;
+    return check_order(session, error);
 }
 
 static swamp_session *
@@ -116,30 +144,31 @@ take_place(swamp_session *session, const char *run_id_or_cursor)
     return options->run_id ? SWAMP_OK : SWAMP_E_NOMEM;
 }
 
-/* type NULL: attach to `what`; else start it with the payload `what`. Consumes nothing of home. */
+/* type NULL: attach to `what`; else start it with the payload `what`. client NULL: a local session. */
 static int
-open_session(swamp_session **out, swamp__home *home, const swamp__channel_target *target, const char *url,
-             const swamp_client_options *client, const char *type, const char *what,
-             const swamp_session_options *options)
+open_session(swamp_session **out, swamp__home *home, const swamp__channel_target *target,
+             swamp_client *client, const char *type, const char *what, const swamp_session_options *options)
 {
+    swamp__error *error = client ? &client->error : NULL;
     swamp_session *session = session_alloc(home);
     if (!session)
         return SWAMP_E_NOMEM;
     session->target = *target;
-    int rc = read_options(session, options);
+    int rc = read_options(session, options, error);
     if (rc == SWAMP_OK)
         rc = type ? take_start(session, type, what) : take_place(session, what);
-    if (rc == SWAMP_OK && !(session->options.url = swamp__strdup(url)))
+    if (rc == SWAMP_OK && !(session->options.url = swamp__strdup(client ? client->given.url : "")))
         rc = SWAMP_E_NOMEM;
     session->options.has_token = target->token != NULL;
-    session->options.connect_timeout_ms = client ? client->connect_timeout_ms : 10000;
-    session->options.idle_timeout_ms = client ? client->idle_timeout_ms : 30000;
-    session->options.request_timeout_ms = client ? client->request_timeout_ms : 30000;
+    session->options.connect_timeout_ms = client ? client->given.connect_timeout_ms : 10000;
+    session->options.idle_timeout_ms = client ? client->given.idle_timeout_ms : 30000;
+    session->options.request_timeout_ms = client ? client->given.request_timeout_ms : 30000;
     if (rc == SWAMP_OK)
         rc = swamp__session_handle_begin(session);
     if (rc != SWAMP_OK) {
         swamp__session_handle_unref(session);
-        return rc;
+        return error ? swamp__error_set(error, rc, "the session was not opened: %s", swamp_status_text(rc))
+                     : rc;
     }
     *out = session;
     return SWAMP_OK;
@@ -152,8 +181,8 @@ swamp_session_start(swamp_session **out, swamp_client *client, const char *type,
     if (!out || !client || !type || !payload_json)
         return SWAMP_E_INVALID;
     swamp__channel_target target = swamp__client_target(client);
-    return open_session(out, client->home, &target, client->given.url, &client->given, type, payload_json,
-                        options);
+    swamp__error_clear(&client->error);
+    return open_session(out, client->home, &target, client, type, payload_json, options);
 }
 
 int
@@ -163,21 +192,23 @@ swamp_session_attach(swamp_session **out, swamp_client *client, const char *run_
     if (!out || !client || !run_id_or_cursor)
         return SWAMP_E_INVALID;
     swamp__channel_target target = swamp__client_target(client);
-    return open_session(out, client->home, &target, client->given.url, &client->given, NULL, run_id_or_cursor,
-                        options);
+    swamp__error_clear(&client->error);
+    return open_session(out, client->home, &target, client, NULL, run_id_or_cursor, options);
 }
 
 int
 swamp_session_local(swamp_session **out, swamp_server *server, const char *type, const char *payload_json,
                     const swamp_session_options *options)
 {
-    swamp__home *home;
+    swamp__server_door door;
     if (!out || !server || !type || !payload_json)
         return SWAMP_E_INVALID;
-    if (swamp__server_home(server, &home) != SWAMP_OK)
+    if (server->settings.given.flags & SWAMP_SERVER_OBSERVER)
+        return SWAMP_E_STATE; /* it takes no runs, however long one waits */
+    if (swamp__server_reach(server, &door) != SWAMP_OK)
         return SWAMP_E_STATE;
-    swamp__channel_target target = {.instance = server->instance, .world = swamp__loop_world(server->loop)};
-    int rc = open_session(out, home, &target, "", NULL, type, payload_json, options);
-    swamp__home_unref(home);
+    swamp__channel_target target = {.instance = door.instance, .world = door.world};
+    int rc = open_session(out, door.home, &target, NULL, type, payload_json, options);
+    swamp__home_unref(door.home);
     return rc == SWAMP_E_CLOSED ? SWAMP_E_STATE : rc;
 }

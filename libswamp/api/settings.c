@@ -80,6 +80,26 @@ read_numbers(swamp_server_options *options, char *why, size_t cap)
 }
 
 static int
+check_executor(const swamp_executor *executor, char *why, size_t cap)
+{
+    swamp_executor known;
+    if (!executor)
+        return SWAMP_OK;
+    if (swamp__options_read(&known, sizeof(known), executor) != SWAMP_OK) {
+        snprintf(why, cap,
+                 "executor.size is %zu, it must be sizeof(swamp_executor), and members that this "
+                 "version does not know must be zero",
+                 executor->size);
+        return SWAMP_E_INVALID;
+    }
+    if (!known.work) {
+        snprintf(why, cap, "executor.work is NULL, it must be a function: it does the host's work");
+        return SWAMP_E_INVALID;
+    }
+    return SWAMP_OK;
+}
+
+static int
 check_texts(const swamp_server_options *options, char *why, size_t cap)
 {
     const uint32_t known =
@@ -114,11 +134,7 @@ check_texts(const swamp_server_options *options, char *why, size_t cap)
                  options->advertise_url);
         return SWAMP_E_INVALID;
     }
-    if (options->executor && options->executor->size < offsetof(swamp_executor, destroy)) {
-        snprintf(why, cap, "executor has no size: set it to sizeof(swamp_executor)");
-        return SWAMP_E_INVALID;
-    }
-    return SWAMP_OK;
+    return check_executor(options->executor, why, cap);
 }
 
 static const size_t texts[] = {

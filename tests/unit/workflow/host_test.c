@@ -148,6 +148,25 @@ START_TEST(a_cancel_leaves_no_process)
 }
 END_TEST
 
+START_TEST(a_cancel_at_any_moment_ends_the_run)
+{
+    /* right behind the start it may overtake it: they come on two threads */
+    for (int i = 0; i < 20; i++) {
+        text out = {0};
+        swamp_session *session = begin("workflow.run", "{\"workflowIdOrName\":\"slow\"}");
+        swamp_event *event;
+        ck_assert_int_eq(swamp_session_next(session, 10000, &event), SWAMP_EVENT);
+        ck_assert_int_eq(swamp_event_type(event), SWAMP_EVENT_ACCEPTED);
+        swamp_event_free(event);
+        ck_assert_int_eq(swamp_session_cancel(session, ""), SWAMP_OK);
+        follow(session, NULL, &out);
+        ck_assert_ptr_nonnull(strstr(out.bytes, "\"kind\":\"cancelled\""));
+        swamp_session_free(session);
+        text_free(&out);
+    }
+}
+END_TEST
+
 START_TEST(freeing_the_server_leaves_no_process)
 {
     text out = {0};
@@ -206,6 +225,7 @@ suite(void)
     tcase_add_test(cases, a_run_succeeds_and_is_recorded);
     tcase_add_loop_test(cases, refusals_start_nothing, 0, sizeof(refusals) / sizeof(refusals[0]));
     tcase_add_test(cases, a_cancel_leaves_no_process);
+    tcase_add_test(cases, a_cancel_at_any_moment_ends_the_run);
     tcase_add_test(cases, freeing_the_server_leaves_no_process);
     tcase_add_test(cases, search_lists_what_can_be_run_and_sees_changes);
     suite_add_tcase(all, cases);

@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include "../../../cli/text.h"
@@ -278,6 +279,36 @@ START_TEST(freeing_kills_at_once)
 }
 END_TEST
 
+START_TEST(the_shell_dies_with_a_program_that_is_killed)
+{
+    int numbers[2], shell = 0;
+    char line[32] = "";
+    ck_assert_int_eq(pipe(numbers), 0);
+    pid_t owner = fork();
+    if (owner == 0) { /* an instance: starts a command and sits there until kill -9 */
+        extern char **environ;
+        char *error = NULL;
+        seen s = {0};
+        process_spec spec = {"echo $$; while :; do sleep 1; done", NULL, environ, 0, take_line, &s};
+        process *p = process_start(&spec, 0, &error);
+        while (p && s.count[0] == 0)
+            process_step(p, 0);
+        if (!p || write(numbers[1], s.out[0].bytes, s.out[0].len) < 0)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    ck_assert_int_gt(read(numbers[0], line, sizeof(line) - 1), 0);
+    shell = atoi(line);
+    ck_assert(!process_is_gone(shell));
+    kill(owner, SIGKILL);
+    ck_assert_int_eq(waitpid(owner, NULL, 0), owner);
+    for (int i = 0; i < 1000 && !process_is_gone(shell); i++)
+        poll(NULL, 0, 5); /* the kernel's signal is on its way */
+    ck_assert(process_is_gone(shell));
+}
+END_TEST
+
 START_TEST(the_shell_starts_with_default_signals_and_three_descriptors)
 {
     seen s = {0};
@@ -347,6 +378,7 @@ suite(void)
     tcase_add_test(cases, a_timeout_ends_the_command);
     tcase_add_test(cases, a_command_that_never_stops_talking_can_be_stopped);
     tcase_add_test(cases, freeing_kills_at_once);
+    tcase_add_test(cases, the_shell_dies_with_a_program_that_is_killed);
     tcase_add_test(cases, the_shell_starts_with_default_signals_and_three_descriptors);
     tcase_add_test(cases, what_cannot_be_started_says_why);
     tcase_add_test(cases, a_command_may_begin_with_a_dash);
