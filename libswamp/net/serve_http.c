@@ -67,6 +67,19 @@ answer_now(swamp__peer *peer, int status, const char *line)
     return 0;
 }
 
+/*
+ * Load balancers ask for /ready in HTTP/1.0 without a Host (haproxy's `option httpchk`). The rule is against
+ * browsers, which always send one; and nothing is changed by reading.
+ */
+static int
+is_bare_check(struct lws *wsi, const method *asked)
+{
+    int reads = asked->token == WSI_TOKEN_GET_URI || asked->token == WSI_TOKEN_HEAD_URI;
+
+    return reads && lws_hdr_total_length(wsi, WSI_TOKEN_HOST) == 0 &&
+           lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN) == 0;
+}
+
 /* Everything is there that the answer depends on. */
 static int
 handle_request(swamp__peer *peer, struct lws *wsi, const method *asked)
@@ -81,7 +94,7 @@ handle_request(swamp__peer *peer, struct lws *wsi, const method *asked)
         peer->close_after = 1;
         return answer_now(peer, 503, "this instance is stopping\n");
     }
-    if (!swamp__listener_allows(peer->listener, wsi))
+    if (!is_bare_check(wsi, asked) && !swamp__listener_allows(peer->listener, wsi))
         return answer_now(peer, 403, "this host or origin is not allowed\n");
     if (!swamp__peer_header(wsi, asked->token, path, sizeof(path)))
         return answer_now(peer, 404, "not found\n");

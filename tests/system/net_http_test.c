@@ -112,6 +112,28 @@ START_TEST(a_web_page_cannot_post_to_a_local_server)
 }
 END_TEST
 
+START_TEST(a_check_without_a_host_is_answered_and_nothing_else_is)
+{
+    static const struct {
+        const char *request;
+        int status;
+    } cases[] = {
+        {"GET /now HTTP/1.0\r\n\r\n", 200},
+        {"GET /now HTTP/1.0\r\nOrigin: https://evil.example\r\n\r\n", 403},
+        {"POST /p HTTP/1.0\r\nContent-Length: 0\r\n\r\n", 403},
+    };
+    char head[1024], body[1024];
+
+    net_start(&fixture, _i, NULL, NULL);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int fd = raw_connect("127.0.0.1", fixture.port);
+        ck_assert_int_eq(ask(fd, cases[i].request, head, sizeof(head), body, sizeof(body)), cases[i].status);
+        close(fd);
+    }
+    net_stop(&fixture);
+}
+END_TEST
+
 START_TEST(a_peer_that_goes_before_its_answer_is_forgotten)
 {
     static const char request[] = "GET /late HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
@@ -142,6 +164,7 @@ suite(void)
     tcase_add_loop_test(tc, head_has_the_length_and_no_body, 0, NET_LOOPS);
     tcase_add_loop_test(tc, a_post_is_answered_with_and_without_a_length, 0, NET_LOOPS);
     tcase_add_loop_test(tc, a_web_page_cannot_post_to_a_local_server, 0, NET_LOOPS);
+    tcase_add_loop_test(tc, a_check_without_a_host_is_answered_and_nothing_else_is, 0, NET_LOOPS);
     tcase_add_loop_test(tc, a_peer_that_goes_before_its_answer_is_forgotten, 0, NET_LOOPS);
     suite_add_tcase(s, tc);
     return s;
