@@ -52,7 +52,9 @@ cmd_doctor(const struct args *args)
         doctor_say(0, "there is no store %s yet: nothing was run here", url);
         return 0;
     }
-    if (doctor_look_at_file(url)) {
+    if (!store_path(url))
+        doctor_say(0, "the store %s is gone with its process: there is nothing to look at", url);
+    else if (doctor_look_at_file(url)) {
         code = store_open(&store, url, out_log, SWAMP_LOG_ERROR);
         if (code == 0)
             code = doctor_look_at_cluster(store);

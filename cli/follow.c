@@ -105,24 +105,26 @@ leave(follower *f, int (*last_words)(const ending *end))
     f->code = last_words(&f->end);
 }
 
-/* What is there, up to a batch, drawn once. */
+/* What is there, up to a batch, drawn and flushed once. */
 static void
 take_events(follower *f)
 {
     swamp_event *event;
-    int rc = SWAMP_OK;
+    int count = 0, rc = SWAMP_OK;
 
-    out_begin();
-    for (int i = 0; i < BATCH && f->code == GOING; i++) {
+    while (count < BATCH && f->code == GOING) {
         rc = swamp_session_next(f->session, 0, &event);
         if (rc != SWAMP_EVENT)
             break;
+        if (count++ == 0)
+            out_begin();
         take_event(f, event);
         swamp_event_free(event);
     }
+    if (count > 0)
+        out_end();
     if (f->code == GOING && (rc == SWAMP_E_CLOSED || rc == SWAMP_END))
         leave(f, ending_closed);
-    out_end();
 }
 
 static void

@@ -41,7 +41,7 @@ struct node {
 
 struct view {
     int live, painted; /* lines of the block that are on the terminal */
-    int64_t began_ms, now_ms;
+    int64_t began_ms, now_ms, painted_ms;
     struct node *jobs;
     size_t count;
     char *under; /* "job/step" of the last output line */
@@ -140,6 +140,15 @@ add_node_elapsed(text *out, const struct view *view, const struct node *node)
 }
 
 static void
+add_name(text *out, const char *name)
+{
+    text words = {0};
+    show_add_words(&words, name);
+    add_coloured(out, BOLD, words.bytes ? words.bytes : "");
+    text_free(&words);
+}
+
+static void
 add_job_line(text *out, const struct view *view, const struct node *job)
 {
     size_t over = 0;
@@ -155,8 +164,7 @@ add_job_line(text *out, const struct view *view, const struct node *job)
         if (job->steps[i].state != RUNNING)
             continue;
         text_add(out, "  ");
-        add_coloured(out, BOLD, "");
-        show_add_words(out, job->steps[i].name);
+        add_name(out, job->steps[i].name);
         text_add(out, " ");
         add_node_elapsed(out, view, &job->steps[i]);
     }
@@ -226,6 +234,7 @@ paint_block(void *user)
     add_sum_line(&block, view);
     text_add(&block, "\033[?7h");
     fwrite(block.bytes, 1, block.len, stdout);
+    view->painted_ms = view->now_ms;
     text_free(&block);
 }
 
@@ -302,7 +311,7 @@ view_event(struct view *view, const json *event, int64_t now_ms)
 void
 view_tick(struct view *view, int64_t now_ms)
 {
-    if (!view->live)
+    if (!view->live || now_ms - view->painted_ms < VIEW_TICK_MS)
         return;
     out_begin();
     view->now_ms = now_ms;

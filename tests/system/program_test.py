@@ -4,7 +4,7 @@ import os
 import signal
 
 import swamp_test
-from swamp_test import SwampTest, workflow, wait_until
+from swamp_test import Hangup, SwampTest, Terminal, wait_until, workflow
 
 # Goes on until the file `go` is there, so that no test depends on how fast it is.
 UNTIL_GO = "echo begun; while ! test -e go; do sleep 0.05; done; echo gone on"
@@ -246,6 +246,46 @@ class Program(SwampTest):
         row = json.loads(self.swamp("cluster", "instances", "--json", "--server", server.url).out)
         self.assertEqual((row["instanceId"], row["status"]), (server.instance, "healthy"))
         self.assertRegex(self.swamp("version").out, r"^swamp \d+\.\d+\.\d+")
+
+    def test_too_many_runs_are_refused_as_7(self):
+        server = self.serve("--max-concurrent-runs", "1")
+        runner = self.start("workflow", "run", "held", "--server", server.url)
+        runner.wait_line("out", "begun")
+        done = self.swamp("workflow", "run", "hello", "--server", server.url)
+        self.assert_code(done, 7)
+        self.assertIn("nothing was started", done.err)
+        self.go()
+        self.assert_code(runner.wait(), 0)
+
+    def test_a_connection_lost_before_the_run_was_accepted_is_4_and_says_what_is_not_known(self):
+        with Hangup() as port:
+            done = self.swamp("workflow", "run", "hello", "--server", "http://127.0.0.1:%d" % port)
+        self.assert_code(done, 4)
+        self.assertIn("may or may not have been started", done.err)
+
+    def test_the_listening_line_as_json(self):
+        server = self.start("serve", "--port", "0", "--log-format", "json", "--drain-grace", "0")
+        line = json.loads(server.wait_line("out", "listening").string)
+        self.assertEqual(line["url"][:17], "http://127.0.0.1:")
+        self.assertEqual(len(line["instanceId"]), 36)
+        server.send(signal.SIGTERM)
+        done = server.wait()
+        self.assert_code(done, 0)
+        for entry in done.err.splitlines():
+            self.assertEqual(sorted(json.loads(entry)), ["level", "message", "time"])
+
+    def test_on_a_terminal_there_is_a_live_view_and_the_result_comes_last(self):
+        self.write_workflow("loud", workflow("loud", "echo begun; printf '\\033[2Jx\\n'; while ! test -e go; do sleep 0.05; done"))
+        with Terminal([swamp_test.SWAMP, "workflow", "run", "loud"], {**self.env, "TERM": "xterm"}, self.folder) as terminal:
+            terminal.wait_for("job/step\r\n  | begun\r\n")
+            terminal.wait_for("  | \\x1b[2Jx\r\n")
+            terminal.wait_for("  running   job  0/1  ")
+            self.go()
+            text = terminal.finish()
+        self.assertEqual(terminal.code, 0)
+        self.assertRegex(text.rstrip().splitlines()[-1], r"run \S{36} succeeded in .* s; see it again: swamp workflow history get ")
+        self.assertNotIn("\033[2J", text)
+        self.assertNotIn("\033[32m", text)  # NO_COLOR
 
     def test_doctor_finds_a_dead_instance(self):
         done = self.swamp("doctor")

@@ -4,9 +4,12 @@ Only the standard library. Everything listens on loopback, on ports that the ker
 its own handle; a condition is waited for, never slept for.
 """
 import base64
+import hashlib
 import json
 import os
+import pty
 import re
+import select
 import shutil
 import socket
 import struct
@@ -279,6 +282,77 @@ class Proxy:
             thread.join(PATIENCE)
         for end in [self.listener, *self.sockets]:
             end.close()
+
+
+class Hangup:
+    """A server that takes the upgrade and the first frame, and hangs up."""
+
+    def __enter__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.thread = threading.Thread(target=self._serve, daemon=True)
+        self.thread.start()
+        return self.listener.getsockname()[1]
+
+    def _serve(self):
+        while True:
+            try:
+                end, _ = self.listener.accept()
+            except OSError:
+                return
+            with end:
+                head = b""
+                while b"\r\n\r\n" not in head:
+                    head += end.recv(4096)
+                key = re.search(rb"(?i)sec-websocket-key: *(\S+)", head).group(1)
+                accept = base64.b64encode(hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest())
+                end.sendall(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                            b"Sec-WebSocket-Accept: " + accept + b"\r\n\r\n")
+                end.recv(4096)
+
+    def __exit__(self, *_):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.thread.join(PATIENCE)
+        self.listener.close()
+
+
+class Terminal:
+    """A program on a terminal of its own."""
+
+    def __init__(self, words, env, cwd):
+        self.master, slave = pty.openpty()
+        self.process = subprocess.Popen(words, stdin=slave, stdout=slave, stderr=slave, env=env, cwd=cwd,
+                                        start_new_session=True)
+        os.close(slave)
+        self.text, self.code = "", None
+
+    def __enter__(self):
+        return self
+
+    def _more(self):
+        try:
+            part = os.read(self.master, 65536)
+        except OSError:  # its last end was closed
+            part = b""
+        self.text += part.decode()
+        return bool(part)
+
+    def wait_for(self, words):
+        until = time.monotonic() + PATIENCE
+        while words not in self.text:
+            if not select.select([self.master], [], [], max(0, until - time.monotonic()))[0] or not self._more():
+                raise AssertionError("no %r in %r" % (words, self.text))
+
+    def finish(self):
+        while self._more():
+            pass
+        self.code = self.process.wait(PATIENCE)
+        return self.text
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(PATIENCE)
+        os.close(self.master)
 
 
 class SwampTest(unittest.TestCase):
