@@ -9,8 +9,12 @@ take_answer(swamp__question *question)
     swamp__ask *ask = (swamp__ask *)question;
     swamp__instance *instance = ask->instance;
     swamp__link_remove(&ask->link);
-    instance->store_failing = question->status < 0 && question->status != SWAMP_E_CLOSED;
+    int fenced = question->status == SWAMP_E_FENCED;
+    instance->store_failing = question->status < 0 && question->status != SWAMP_E_CLOSED && !fenced;
     instance->store_failures += (uint64_t)instance->store_failing;
+    /* PROTOCOL 5, fencing: whichever write was refused. Before joining there is no heartbeat yet. */
+    if (fenced && instance->joined)
+        swamp__stop_fence(instance);
     ask->answered(ask);
 }
 

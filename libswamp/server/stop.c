@@ -44,10 +44,11 @@ find_forgettable(const char *key, void *value, void *user)
     return *found;
 }
 
+/* Also the keys of admissions that were never confirmed: what other instances' reapers would find. */
 static int
 all_forgotten(const swamp__instance *instance)
 {
-    int found = 0;
+    int found = instance->life.cleaning && !instance->fenced;
     swamp__map_each(instance->registry->runs, find_forgettable, &found);
     return !found;
 }

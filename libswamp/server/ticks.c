@@ -46,9 +46,7 @@ take_reaped(swamp__ask *ask)
     } else {
         instance->reap_after[0] = '\0';
     }
-    if (ask->question.status == SWAMP_E_FENCED)
-        swamp__stop_fence(instance);
-    else if (again && ask->question.status == SWAMP_OK)
+    if (again && ask->question.status == SWAMP_OK)
         swamp__ticks_reap(instance);
     swamp__free(asked);
 }
@@ -208,9 +206,7 @@ take_retained(swamp__ask *ask)
     retain_ask *asked = (retain_ask *)ask;
     swamp__instance *instance = ask->instance;
     instance->retaining = 0;
-    if (ask->question.status == SWAMP_E_FENCED)
-        swamp__stop_fence(instance);
-    else if (is_caretaker(instance) && ask->question.status == SWAMP_OK && asked->removed == RETAIN_RUNS)
+    if (is_caretaker(instance) && ask->question.status == SWAMP_OK && asked->removed == RETAIN_RUNS)
         set_retain(instance, RETAIN_MORE_MS);
     swamp__free(asked);
 }

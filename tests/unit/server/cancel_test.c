@@ -135,6 +135,26 @@ http(fake_server *of, const char *method, const char *path)
     return http_status;
 }
 
+/* An observer has no heartbeat of its own to check, and none that could be gone. */
+START_TEST(observer_leaves_a_cancel_request)
+{
+    beat_foreign();
+    put_foreign("run");
+    fake_peer_send(peer, "{\"type\":\"run.cancel\",\"id\":\"c\",\"payload\":{\"runId\":\"run\"}}");
+    advance(100);
+    expect(peer, "{\"type\":\"run.cancel\",\"id\":\"c\"", "\"accepted\":true", "\"instanceId\":\"I2\"", NULL);
+    ck_assert_ptr_nonnull(stored(swamp__key_cancel_request("I2", "run").text));
+}
+END_TEST
+
+static void
+set_up_observer(void)
+{
+    fake_server_options(&options);
+    options.observer = 1;
+    set_up();
+}
+
 START_TEST(http_cancel_works_on_any_instance)
 {
     char path[128];
@@ -200,6 +220,10 @@ suite(void)
     tcase_add_test(tests, http_cancel_works_on_any_instance);
     tcase_add_test(tests, http_health_and_readiness);
     tcase_add_test(tests, http_peer_may_go_before_the_answer);
+    TCase *observers = tcase_create("observer");
+    tcase_add_checked_fixture(observers, set_up_observer, tear_down);
+    tcase_add_test(observers, observer_leaves_a_cancel_request);
+    suite_add_tcase(suite, observers);
     return suite;
 }
 

@@ -1,6 +1,26 @@
 /* The end of an instance: planned stop phase by phase (DESIGN 6), the fence, and the hung store thread. */
 #include "fixture.h"
 
+static int
+count_key(void *user, const char *key, const void *value, size_t value_len, uint64_t revision)
+{
+    (void)key;
+    (void)value;
+    (void)value_len;
+    (void)revision;
+    ++*(size_t *)user;
+    return 0;
+}
+
+static size_t
+count_keys(const char *prefix)
+{
+    size_t count = 0;
+    ck_assert_int_eq(
+        swamp_store_list(store, prefix, NULL, 100, SWAMP_STORE_KEYS_ONLY, 1000, count_key, &count), SWAMP_OK);
+    return count;
+}
+
 START_TEST(idle_instance_stops_after_the_grace_and_removes_its_heartbeat)
 {
     swamp__instance_stop(server->instance, 60000);
@@ -33,6 +53,9 @@ START_TEST(draining_instance_takes_attaches_but_no_runs)
     fake_server_emit(server, 0, 1);
     expect_event(late, "a", 1);
     ck_assert_int_eq(server->ended, 0);
+    advance(10000);
+    ck_assert_ptr_nonnull(
+        strstr(stored(swamp__key_heartbeat(server->options.instance_id).text), "\"draining\":true"));
     fake_server_finish(server, 0, SWAMP_RUN_SUCCEEDED);
     advance(500);
     expect_event(late, "a", 2);
@@ -132,6 +155,23 @@ START_TEST(stop_with_the_store_down_ends_all_the_same)
 }
 END_TEST
 
+/* DESIGN 6.2: a run that was promised never to start must not be found and ended by the others' reapers. */
+START_TEST(keys_of_an_unconfirmed_admission_go_before_the_heartbeat)
+{
+    fake_asker_script(server->questions, FAKE_ANSWER_LOST); /* the admission ... */
+    fake_asker_script(server->questions, FAKE_ERROR);       /* ... and the first try to take it back */
+    send_start(peer, "s");
+    advance(20);
+    expect(peer, "\"id\":\"s\"", "\"code\":\"unavailable\"", NULL);
+    swamp__instance_stop(server->instance, 0);
+    advance(5000);
+    ck_assert_int_eq(server->ended, SWAMP_END);
+    ck_assert_uint_eq(server->starts, 0);
+    ck_assert_uint_eq(count_keys(SWAMP__KEYS_ACTIVE_RUNS), 0);
+    ck_assert_uint_eq(count_keys(SWAMP__KEYS_RUNS), 0);
+}
+END_TEST
+
 /* The fence (PROTOCOL 5): the heartbeat is gone, the next checked write or beat says so. */
 
 START_TEST(declared_dead_it_tells_each_viewer_in_its_own_form_and_ends_fenced)
@@ -164,6 +204,39 @@ START_TEST(declared_dead_it_tells_each_viewer_in_its_own_form_and_ends_fenced)
         ck_assert_str_eq(server->reason, "instance_fenced");
         ck_assert_int_eq(swamp__run_emit(server->runs[0], "{\"kind\":\"x\"}", 12), SWAMP_E_FENCED);
     }
+}
+END_TEST
+
+/* PROTOCOL 5: any failed check of the own heartbeat says it, not only a beat's or a run's. */
+START_TEST(refused_cancel_request_says_that_this_instance_is_dead)
+{
+    put_foreign("run");
+    put_record(swamp__key_heartbeat(server->options.instance_id).text, NULL);
+    fake_peer_send(peer, "{\"type\":\"run.cancel\",\"id\":\"c\",\"payload\":{\"runId\":\"run\"}}");
+    advance(500);
+    expect(peer, "\"id\":\"c\"", "\"code\":\"unavailable\"", NULL);
+    ck_assert_int_eq(server->ended, SWAMP_E_FENCED);
+}
+END_TEST
+
+/* PROTOCOL 6.1: in the registry but fenced. */
+START_TEST(attach_to_a_run_that_was_taken_away_is_interrupted)
+{
+    char run_id[64];
+    snprintf(run_id, sizeof run_id, "%s", start_run(peer, "r")->id);
+    peer->blocked = 1;
+    fake_server_emit(server, 0, 1); /* keeps the connection open until it is read */
+    put_record(swamp__key_heartbeat(server->options.instance_id).text, NULL);
+    advance(5500);
+    send_attach(peer, "late", run_id, 0);
+    advance(10);
+    fake_peer_unblock(peer);
+    advance(100);
+    int found = 0;
+    for (const char *frame; (frame = fake_peer_next(peer));)
+        found += strstr(frame, "{\"type\":\"run.interrupted\",\"id\":\"late\"") &&
+                 strstr(frame, "\"reason\":\"instance_fenced\"");
+    ck_assert_int_eq(found, 1);
 }
 END_TEST
 
@@ -204,6 +277,9 @@ suite(void)
     tcase_add_test(tests, viewer_that_reads_nothing_holds_the_stop_for_10_s_only);
     tcase_add_test(tests, stop_with_the_store_down_ends_all_the_same);
     tcase_add_loop_test(tests, declared_dead_it_tells_each_viewer_in_its_own_form_and_ends_fenced, 0, 2);
+    tcase_add_test(tests, keys_of_an_unconfirmed_admission_go_before_the_heartbeat);
+    tcase_add_test(tests, refused_cancel_request_says_that_this_instance_is_dead);
+    tcase_add_test(tests, attach_to_a_run_that_was_taken_away_is_interrupted);
     tcase_add_test(tests, fenced_while_stopping_ends_fenced_once);
     tcase_add_test(tests, store_thread_that_answers_nothing_stops_the_beats);
     return suite;
