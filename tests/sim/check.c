@@ -64,6 +64,18 @@ sim_check_finals(cluster *sim)
     }
 }
 
+/* Death is a committed fact (PROTOCOL 5). */
+void
+sim_check_death(cluster *sim, const char *told, const char *instance_id)
+{
+    swamp__buf value;
+    swamp__buf_init(&value);
+    swamp__key key = swamp__key_heartbeat(instance_id);
+    if (swamp__store_read(sim->store, key.text, 1000, &value, NULL) != SWAMP_ABSENT)
+        sim_fail(sim, "%s: told of the death of %s, whose heartbeat is there", told, instance_id);
+    swamp__buf_free(&value);
+}
+
 static int
 find_leftover(void *user, const char *key, const void *value, size_t value_len, uint64_t revision)
 {
@@ -87,6 +99,49 @@ check_heartbeat(void *user, const char *key, const void *value, size_t value_len
             return 0;
     sim_fail(sim, "left over: %s", key);
     return 0;
+}
+
+/* Also a run that no host ever had: its owner died between the admission and START. */
+static int
+check_record(void *user, const char *key, const void *value, size_t value_len, uint64_t revision)
+{
+    (void)revision;
+    swamp__run_facts facts;
+    if (swamp__run_read(value, value_len, &facts) != SWAMP_OK || !facts.is_final)
+        sim_fail(user, "not final: %s", key);
+    return 0;
+}
+
+struct index_found {
+    cluster *sim;
+    size_t count;
+    char run_ids[256][64];
+};
+
+static int
+note_index(void *user, const char *key, const void *value, size_t value_len, uint64_t revision)
+{
+    (void)value;
+    (void)value_len;
+    (void)revision;
+    struct index_found *found = user;
+    if (found->count < sizeof found->run_ids / sizeof found->run_ids[0])
+        snprintf(found->run_ids[found->count++], 64, "%s", swamp__key_last(key));
+    return 0;
+}
+
+/* Each index key leads to a record: of an admission that was taken back, both are gone. */
+static void
+check_index(cluster *sim, const char *prefix)
+{
+    struct index_found found = {.sim = sim};
+    char status[16], reason[32];
+    if (swamp_store_list(sim->store, prefix, NULL, 1000, SWAMP_STORE_KEYS_ONLY, 1000, note_index, &found) !=
+        SWAMP_OK)
+        sim_fail(sim, "the store cannot be listed");
+    for (size_t i = 0; i < found.count; i++)
+        if (!sim_recorded(sim, found.run_ids[i], status, reason))
+            sim_fail(sim, "left over: %s%s", prefix, found.run_ids[i]);
 }
 
 static void
@@ -116,6 +171,10 @@ sim_check_leftovers(cluster *sim)
         if (swamp_store_list(sim->store, prefixes[i], NULL, 1000, SWAMP_STORE_KEYS_ONLY, 1000, find_leftover,
                              sim) != SWAMP_OK)
             sim_fail(sim, "the store cannot be listed");
+    check_index(sim, "workflow-runs/");
+    check_index(sim, "workflow-names/");
+    if (swamp_store_list(sim->store, SWAMP__KEYS_RUNS, NULL, 1000, 0, 1000, check_record, sim) != SWAMP_OK)
+        sim_fail(sim, "the store cannot be listed");
     if (swamp_store_list(sim->store, SWAMP__KEYS_HEARTBEATS, NULL, 1000, SWAMP_STORE_KEYS_ONLY, 1000,
                          check_heartbeat, sim) != SWAMP_OK)
         sim_fail(sim, "the store cannot be listed");

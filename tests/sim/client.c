@@ -235,6 +235,8 @@ io_deliver(void *self, swamp_event *event)
         check_done(client, event);
     else if (type == SWAMP_EVENT_ERROR)
         check_error(client, event);
+    else if (type == SWAMP_EVENT_INTERRUPTED && strcmp(swamp_event_reason(event), "instance_dead") == 0)
+        sim_check_death(client->of, client->name, swamp_event_instance_id(event));
     if (!client->open_end && event->cursor_seq != client->seen)
         sim_fail(client->of, "%s: cursor %llu after %llu", client->name,
                  (unsigned long long)event->cursor_seq, (unsigned long long)client->seen);
@@ -271,9 +273,12 @@ open_session(sim_client *client, int start)
                                       .idle_timeout_ms = 30000,
                                       .answer_timeout_ms = 120000,
                                       .request_timeout_ms = 30000};
+    char payload[80];
     if (start) {
         options.start_type = "workflow.run";
-        options.start_payload = "{\"workflowIdOrName\":\"deploy\"}";
+        snprintf(payload, sizeof payload, "{\"workflowIdOrName\":\"deploy\",\"client\":%s}",
+                 client->name + 1);
+        options.start_payload = payload;
     } else {
         options.run_id = client->run_id;
         options.epoch = client->epoch;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <swamp/status.h>
 #include "../../libswamp/util/id.h"
+#include "../../libswamp/wire/json.h"
 #include "sim.h"
 
 /* A piece of work on the host's desk. */
@@ -67,13 +68,35 @@ work_on_job(swamp__timer *timer)
     }
     truth->emitted++;
     job->left--;
+    if (sim_odds(sim, 30)) {
+        len = snprintf(event, sizeof event,
+                       "{\"jobs\":[{\"name\":\"all\",\"status\":\"running\",\"steps\":[]}],\"n\":%llu}",
+                       (unsigned long long)truth->emitted);
+        (void)swamp__run_update(job->run, event, (size_t)len);
+    }
     swamp__timer_set(&job->of->node->timers, timer, sim->world->now_ms + sim_pick(sim, 0, job->pace_ms));
+}
+
+/* One request is at most one run: `unavailable` in answer to a start promises that it never starts (PROTOCOL
+ * 3). */
+static void
+check_start(cluster *sim, const swamp_work *work)
+{
+    swamp__json payload;
+    int64_t client = -1;
+    if (swamp__json_check(work->payload, work->payload_len, SWAMP__JSON_STRICT, &payload) != SWAMP_OK ||
+        swamp__json_member_i64(payload, "client", &client) != SWAMP_OK || client < 0 ||
+        client >= SIM_CLIENTS_MAX)
+        sim_fail(sim, "a host got a payload that no client sent");
+    else if (++sim->starts[client] > 1)
+        sim_fail(sim, "the request of C%lld was started twice", (long long)client);
 }
 
 static void
 begin_job(sim_instance *instance, const swamp_work *work)
 {
     cluster *sim = instance->of;
+    check_start(sim, work);
     sim_job *job = calloc(1, sizeof *job);
     job->of = instance;
     job->run = work->run; /* the host's reference: from START until finish */
@@ -160,6 +183,8 @@ has_ended(void *user, int status)
     sim_instance *instance = user;
     cluster *sim = instance->of;
     sim_note(sim, "%s: ended: %s", instance->name, swamp_status_name(status));
+    if (status == SWAMP_E_FENCED && !instance->disturbed)
+        sim_fail(sim, "%s: declared dead though it beat all the time", instance->name);
     instance->alive = 0;
     instance->ended = 1;
     if (sim->at[instance->slot] == instance) {
@@ -185,7 +210,16 @@ watch_store(void *user, const fake_call *call)
         sim_check_finals(instance->of);
     if (instance->calls_to_live > 0 && --instance->calls_to_live == 0 && !instance->dead && !instance->ended)
         sim_instance_kill(instance);
-    return instance->dead ? FAKE_ERROR : FAKE_FINE;
+    if (instance->dead)
+        return FAKE_ERROR;
+    if (instance->of->outage)
+        return instance->of->outage;
+    if (call->what == FAKE_COMMIT && instance->late_per_mille &&
+        sim_pick(instance->of, 0, 999) < instance->late_per_mille) {
+        sim_late_commit(instance->of, call);
+        return FAKE_WRITE_LOST; /* for now */
+    }
+    return FAKE_FINE;
 }
 
 static fake_asker *
@@ -304,19 +338,31 @@ sim_instance_pause(sim_instance *instance, int64_t ms)
                      instance->of->world->now_ms + ms);
 }
 
+static void
+set_pace(fake_asker *questions, fake_asker *beats, int64_t ask_ms, int64_t answer_ms)
+{
+    questions->ask_high_ms = beats->ask_high_ms = ask_ms;
+    questions->answer_high_ms = beats->answer_high_ms = answer_ms;
+}
+
 void
 sim_instance_store_fault(sim_instance *instance, int64_t ms)
 {
     cluster *sim = instance->of;
-    int total = sim_odds(sim, 30);
-    sim_note(sim, "%s: its store %s for %lld ms", instance->name, total ? "is down" : "fails now and then",
-             (long long)ms);
+    static const char *const ways[] = {"is down", "fails now and then", "is slow", "writes late"};
+    int way = (int)sim_pick(sim, 0, 3);
+    sim_note(sim, "%s: its store %s for %lld ms", instance->name, ways[way], (long long)ms);
     instance->disturbed = 1;
-    if (total)
+    if (way == 0)
         instance->questions->down = instance->beats->down = (int)sim_pick(sim, FAKE_ERROR, FAKE_WRITE_LOST);
-    else
+    else if (way == 1)
         instance->questions->fault_per_mille = instance->beats->fault_per_mille =
             (unsigned)sim_pick(sim, 50, 400);
+    else if (way == 2)
+        set_pace(instance->questions, instance->beats, sim_pick(sim, 1000, 8000), sim_pick(sim, 1000, 8000));
+    else
+        instance->late_per_mille = (unsigned)sim_pick(sim, 50, 400);
+    instance->faulty = 1;
     swamp__timer_set(&sim->outside->timers, &instance->pause_timer, sim->world->now_ms + ms);
 }
 
@@ -325,13 +371,17 @@ sim_instance_heal(sim_instance *instance)
 {
     if (instance->dead)
         return;
-    if (instance->node->paused || instance->questions->down || instance->questions->fault_per_mille)
+    if (instance->node->paused || instance->faulty)
         sim_note(instance->of, "%s: healed", instance->name);
     swamp__timer_unset(&instance->of->outside->timers, &instance->pause_timer);
     instance->calls_to_live = 0;
     instance->node->paused = 0;
     instance->questions->down = instance->beats->down = 0;
     instance->questions->fault_per_mille = instance->beats->fault_per_mille = 0;
+    instance->late_per_mille = 0;
+    if (instance->faulty)
+        set_pace(instance->questions, instance->beats, 20, 20);
+    instance->faulty = 0;
 }
 
 void

@@ -105,6 +105,35 @@ fault_a_store(cluster *sim)
         sim_instance_store_fault(instance, sim_pick(sim, 1000, 40000));
 }
 
+/* For everybody at once, and often for longer than a TTL: nobody may be declared dead for it. */
+static void
+fault_every_store(cluster *sim)
+{
+    if (sim->outage)
+        return;
+    int64_t ms = sim_odds(sim, 50) ? sim_pick(sim, 1000, 20000) : sim_pick(sim, 20000, 90000);
+    sim->outage = (int)sim_pick(sim, FAKE_ERROR, FAKE_WRITE_LOST);
+    sim_note(sim, "the store is down for everybody for %lld ms", (long long)ms);
+    swamp__timer_set(&sim->outside->timers, &sim->outage_timer, sim->world->now_ms + ms);
+}
+
+static void
+end_outage(swamp__timer *timer)
+{
+    cluster *sim = SWAMP__OF(timer, struct cluster, outage_timer);
+    sim_note(sim, "the store is back for everybody");
+    sim->outage = 0;
+}
+
+/* Wall clocks are never compared (PROTOCOL 5): hours to and fro change nothing. */
+static void
+turn_the_wall_clock(cluster *sim)
+{
+    int64_t ms = sim_pick(sim, -7200000, 7200000);
+    sim_note(sim, "the wall clock jumps by %lld ms", (long long)ms);
+    sim->world->unix_offset_ms += ms;
+}
+
 static void
 stop_one(cluster *sim)
 {
@@ -134,8 +163,10 @@ static const struct {
     void (*happen)(cluster *sim);
     int weight, weight_when_calm;
 } faults[] = {
-    {cut_a_link, 40, 80},   {kill_one, 8, 0}, {kill_at_a_store_call, 8, 0}, {pause_one, 12, 0},
-    {fault_a_store, 12, 0}, {stop_one, 5, 0}, {restart_a_client, 12, 15},   {cancel_a_run, 5, 5},
+    {cut_a_link, 40, 80},        {kill_one, 8, 0},       {kill_at_a_store_call, 8, 0},
+    {pause_one, 12, 0},          {fault_a_store, 12, 0}, {stop_one, 5, 0},
+    {restart_a_client, 12, 15},  {cancel_a_run, 5, 5},   {fault_every_store, 4, 0},
+    {turn_the_wall_clock, 3, 3},
 };
 
 static void
@@ -220,7 +251,9 @@ make_sim(uint64_t seed)
     int rc = swamp_store_memory_open(&sim->store);
     for (int i = 0; i < SIM_SLOTS_MAX && rc == SWAMP_OK; i++)
         rc = swamp__timer_init(timers, &sim->slot_timers[i], put_up[i]);
+    swamp__list_init(&sim->late_writes);
     if (rc != SWAMP_OK || swamp__timer_init(timers, &sim->fault_timer, let_a_fault_happen) != SWAMP_OK ||
+        swamp__timer_init(timers, &sim->outage_timer, end_outage) != SWAMP_OK ||
         swamp__timer_init(timers, &sim->arrival_timer, let_a_client_come) != SWAMP_OK)
         abort();
     sim->calm = sim_odds(sim, 25);
@@ -243,6 +276,8 @@ static void
 heal_all(cluster *sim)
 {
     sim_note(sim, "everything heals");
+    sim->outage = 0;
+    swamp__timer_unset(&sim->outside->timers, &sim->outage_timer);
     for (sim_instance *instance = sim->instances; instance; instance = instance->next)
         sim_instance_heal(instance);
 }
@@ -279,6 +314,8 @@ sim_free(cluster *sim)
     for (int i = 0; i < SIM_SLOTS_MAX; i++)
         swamp__timer_destroy(&sim->outside->timers, &sim->slot_timers[i]);
     swamp__timer_destroy(&sim->outside->timers, &sim->fault_timer);
+    swamp__timer_destroy(&sim->outside->timers, &sim->outage_timer);
+    sim_late_free(sim);
     swamp__timer_destroy(&sim->outside->timers, &sim->arrival_timer);
     for (int round = 0; round < 3; round++) { /* a killed one that wakes may hand out work once more */
         for (sim_instance *instance = sim->instances; instance; instance = instance->next)

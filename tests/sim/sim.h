@@ -37,11 +37,13 @@ struct sim_instance {
     cluster *of;
     int slot;
     char name[24], id[40];
-    int alive;         /* takes dials */
-    int dead;          /* killed: its node stands still for ever */
-    int ended;         /* on.ended came */
-    int disturbed;     /* ever killed, paused, stopped or cut from the store */
-    int calls_to_live; /* killed at that call to the store; 0: not */
+    int alive;               /* takes dials */
+    int dead;                /* killed: its node stands still for ever */
+    int ended;               /* on.ended came */
+    int disturbed;           /* ever killed, paused, stopped or cut from the store, it alone */
+    int calls_to_live;       /* killed at that call to the store; 0: not */
+    int faulty;              /* its store is */
+    unsigned late_per_mille; /* so many of its commits land late, their answer is lost */
     fake_node *node;
     fake_asker *questions, *beats;
     swamp__instance *core;
@@ -66,9 +68,13 @@ struct cluster {
     sim_run runs[SIM_RUNS_MAX];
     size_t run_count;
     swamp__timer fault_timer, arrival_timer;
+    swamp__timer outage_timer;
+    int outage;              /* not 0: the store is down for everybody, in this way */
+    swamp__list late_writes; /* late.c */
     int64_t chaos_until_ms;
     int calm; /* links are cut, nothing else goes wrong: every accepted run's client must see its end */
     unsigned log_events;                  /* run_log_events of the instances */
+    unsigned starts[SIM_CLIENTS_MAX];     /* runs that hosts began for the request of this client */
     unsigned told[SWAMP_EVENT_ERROR + 1]; /* events that clients got, by type */
     unsigned recorded[4]; /* runs with a final status: by SWAMP_RUN_..., [0]: interrupted ones */
     swamp__buf history;   /* what happened, line by line */
@@ -127,12 +133,18 @@ void sim_client_free(sim_client *client);
 cluster *sim_client_sim(const sim_client *client);
 const char *sim_client_name(const sim_client *client);
 
+/* late.c: the commit of this call is made later; the caller hears that nobody knows */
+void sim_late_commit(cluster *sim, const fake_call *call);
+void sim_late_free(cluster *sim);
+
 /* check.c: the truth, and the store against it */
 sim_run *sim_run_find(cluster *sim, const char *id); /* NULL: no host ever had it */
 sim_run *sim_run_add(cluster *sim, const char *id);
 /* Reads runs/{id}: 1 and status (final or not) and reason; 0: no record. */
 int sim_recorded(cluster *sim, const char *id, char status[16], char reason[32]);
-void sim_check_finals(cluster *sim);    /* no final status changes */
+void sim_check_finals(cluster *sim); /* no final status changes */
+/* A client was told that this instance is dead: then its heartbeat is gone. */
+void sim_check_death(cluster *sim, const char *told, const char *instance_id);
 void sim_check_leftovers(cluster *sim); /* after everything has settled */
 
 #endif
