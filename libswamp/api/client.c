@@ -65,7 +65,7 @@ make_parts(swamp_client *client, char *why, size_t cap)
     swamp__loop_options options = {
         .role = SWAMP__LOOP_CLIENT,
         .kind = SWAMP_LOOP_POLL,
-        .max_connections = 256,
+        .max_connections = SWAMP__CONNECTIONS_MAX, /* one a session; the process's limit comes first */
         .ca_cert_file = client->given.ca_cert_file,
         .log = &client->log,
     };
