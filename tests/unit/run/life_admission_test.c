@@ -85,6 +85,8 @@ START_TEST(an_admission_whose_answer_was_lost_is_taken_back)
     ck_assert_uint_eq(count_keys(), ADMISSION_KEYS);
     ck_assert_uint_eq(life.cleaning, 1);
     ck_assert_uint_eq(life.registry->unfinished, 0);
+    swamp_store_op request = swamp__op_put_empty(KEY_CANCEL); /* of somebody who saw it in a list */
+    ck_assert_int_eq(swamp_store_commit(store, &request, 1, 1000, NULL, NULL), SWAMP_OK);
     ms(200);
     ck_assert_trace("gone; ");
     ck_assert_uint_eq(count_keys(), 0);

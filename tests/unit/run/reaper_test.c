@@ -192,6 +192,31 @@ START_TEST(run_that_changed_since_it_was_read_is_left_for_the_next_time)
 END_TEST
 
 static void
+let_the_heartbeat_come(void)
+{
+    put_heartbeat("I2");
+}
+
+static void
+touch_the_active_record(void)
+{
+    put_record("active-runs/" RUN, "{\"instanceId\":\"I2\",\"new\":1}");
+}
+
+/* Whatever the lists said: the commit has the last word. */
+START_TEST(run_whose_owner_or_record_is_another_one_by_the_commit_is_left)
+{
+    put_active_run(RUN, "I2", "w");
+    before_call(5, _i ? touch_the_active_record : let_the_heartbeat_come);
+    reap = (swamp__reap){.me = "me", .unix_ms = NOW, .timeout_ms = 1000, .max_runs = 1};
+    ck_assert_int_eq(swamp__reap_dead(store, &reap), SWAMP_OK);
+    ck_assert_uint_eq(reap.ended, 0);
+    ck_assert(has_record("active-runs/" RUN));
+    ck_assert(has_record("instance-runs/I2/" RUN));
+}
+END_TEST
+
+static void
 declare_me_dead(void)
 {
     remove_record("heartbeats/me");
@@ -484,6 +509,7 @@ suite(void)
     tcase_add_checked_fixture(t, open_all, records_close);
     tcase_add_loop_test(t, another_reaper_may_be_faster_at_any_step, 1, 10);
     tcase_add_test(t, run_that_changed_since_it_was_read_is_left_for_the_next_time);
+    tcase_add_loop_test(t, run_whose_owner_or_record_is_another_one_by_the_commit_is_left, 0, 2);
     tcase_add_test(t, reaper_that_was_declared_dead_writes_nothing);
     tcase_add_loop_test(t, reaper_killed_after_any_step_is_finished_by_the_next, 0, 16);
     tcase_add_loop_test(t, commit_whose_answer_is_lost_is_not_made_twice, 0, 2);

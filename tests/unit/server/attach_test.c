@@ -123,6 +123,24 @@ START_TEST(death_ends_the_wait_of_all_and_the_run_is_reaped)
 }
 END_TEST
 
+/* Nobody asks for the run, and nobody saw its owner die: PROTOCOL 5, on every reconciliation tick. */
+START_TEST(left_overs_of_the_dead_are_found_by_the_tick)
+{
+    put_foreign("run");
+    put_record(swamp__key_instance_run("I2", "run").text, "{}");
+    put_record(swamp__key_cancel_request("I2", "run").text, "{}");
+    put_record(
+        swamp__key_run("run").text,
+        "{\"id\":\"run\",\"workflowId\":\"w\",\"workflowName\":\"w\",\"status\":\"running\",\"jobs\":[],"
+        "\"instanceId\":\"I2\",\"startedAt\":\"2026-11-29T10:00:00.000Z\"}");
+    advance(server->options.reconciliation_interval_ms + 100);
+    ck_assert_ptr_null(stored(swamp__key_active_run("run").text));
+    ck_assert_ptr_null(stored(swamp__key_instance_run("I2", "run").text));
+    ck_assert_ptr_null(stored(swamp__key_cancel_request("I2", "run").text));
+    ck_assert_ptr_nonnull(strstr(stored(swamp__key_run("run").text), "\"status\":\"failed\""));
+}
+END_TEST
+
 START_TEST(starting_instance_holds_the_question_until_it_has_joined)
 {
     fake_server *late = fake_server_new(world, store, NULL);
@@ -176,6 +194,7 @@ suite(void)
     tcase_add_test(tests, answer_is_withheld_at_most_twice_the_ttl);
     tcase_add_test(tests, client_may_go_while_its_answer_is_withheld);
     tcase_add_test(tests, death_ends_the_wait_of_all_and_the_run_is_reaped);
+    tcase_add_test(tests, left_overs_of_the_dead_are_found_by_the_tick);
     tcase_add_test(tests, starting_instance_holds_the_question_until_it_has_joined);
     tcase_add_test(tests, run_id_that_no_key_can_bear_is_not_found);
     tcase_add_test(tests, attach_that_waits_can_be_cancelled_and_asks_the_owner);

@@ -66,6 +66,21 @@ START_TEST(draining_instance_takes_attaches_but_no_runs)
 }
 END_TEST
 
+/* DESIGN 6: they are not lingered for, and no key is left for the reapers. */
+START_TEST(finished_runs_go_before_the_heartbeat)
+{
+    start_run(peer, "r");
+    fake_server_finish(server, 0, SWAMP_RUN_SUCCEEDED);
+    advance(100);
+    ck_assert_uint_eq(count_keys(SWAMP__KEYS_INSTANCE_RUNS), 1);
+    swamp__instance_stop(server->instance, 0);
+    advance(500);
+    ck_assert_int_eq(server->ended, SWAMP_END);
+    ck_assert_uint_eq(count_keys(SWAMP__KEYS_INSTANCE_RUNS), 0);
+    ck_assert_uint_eq(count_keys(SWAMP__KEYS_HEARTBEATS), 0);
+}
+END_TEST
+
 START_TEST(host_that_does_not_resolve_does_not_hold_a_stop_without_bound)
 {
     server->hold_kind = SWAMP_WORK_RESOLVE;
@@ -270,6 +285,7 @@ suite(void)
     TCase *tests = add_case(suite, "stop");
     tcase_add_test(tests, idle_instance_stops_after_the_grace_and_removes_its_heartbeat);
     tcase_add_test(tests, draining_instance_takes_attaches_but_no_runs);
+    tcase_add_test(tests, finished_runs_go_before_the_heartbeat);
     tcase_add_test(tests, host_that_does_not_resolve_does_not_hold_a_stop_without_bound);
     tcase_add_test(tests, run_left_at_the_drain_timeout_is_cancelled_with_instance_shutdown);
     tcase_add_test(tests, host_that_never_answers_a_cancel_does_not_hold_the_stop);
