@@ -349,8 +349,8 @@ void
 sim_instance_store_fault(sim_instance *instance, int64_t ms)
 {
     cluster *sim = instance->of;
-    static const char *const ways[] = {"is down", "fails now and then", "is slow", "writes late"};
-    int way = (int)sim_pick(sim, 0, 3);
+    static const char *const ways[] = {"is down", "fails now and then", "is slow", "hangs", "writes late"};
+    int way = (int)sim_pick(sim, 0, 4);
     sim_note(sim, "%s: its store %s for %lld ms", instance->name, ways[way], (long long)ms);
     instance->disturbed = 1;
     if (way == 0)
@@ -360,6 +360,8 @@ sim_instance_store_fault(sim_instance *instance, int64_t ms)
             (unsigned)sim_pick(sim, 50, 400);
     else if (way == 2)
         set_pace(instance->questions, instance->beats, sim_pick(sim, 1000, 8000), sim_pick(sim, 1000, 8000));
+    else if (way == 3) /* for its store thread; the heartbeat has a connection of its own */
+        instance->questions->ask_low_ms = instance->questions->ask_high_ms = sim_pick(sim, 10000, 120000);
     else
         instance->late_per_mille = (unsigned)sim_pick(sim, 50, 400);
     instance->faulty = 1;
@@ -379,6 +381,7 @@ sim_instance_heal(sim_instance *instance)
     instance->questions->down = instance->beats->down = 0;
     instance->questions->fault_per_mille = instance->beats->fault_per_mille = 0;
     instance->late_per_mille = 0;
+    instance->questions->ask_low_ms = 0;
     if (instance->faulty)
         set_pace(instance->questions, instance->beats, 20, 20);
     instance->faulty = 0;
