@@ -123,6 +123,22 @@ START_TEST(death_ends_the_wait_of_all_and_the_run_is_reaped)
 }
 END_TEST
 
+/* Its owner has no port: sending the client there would send it nowhere. The history has the end. */
+START_TEST(ended_run_that_an_instance_without_a_port_keeps_is_not_found)
+{
+    put_record(swamp__key_heartbeat("I3").text,
+               "{\"instanceId\":\"I3\",\"beat\":1,\"intervalMs\":10000,\"staleTtlMs\":30000,\"local\":true}");
+    put_record(swamp__key_instance_run("I3", "run").text, "{}");
+    put_record(
+        swamp__key_run("run").text,
+        "{\"id\":\"run\",\"workflowId\":\"w\",\"workflowName\":\"w\",\"status\":\"succeeded\",\"jobs\":[],"
+        "\"instanceId\":\"I3\",\"startedAt\":\"2026-11-29T10:00:00.000Z\"}");
+    send_attach(peer, "a", "run", 0);
+    advance(50);
+    expect(peer, "\"id\":\"a\"", "not_found", NULL);
+}
+END_TEST
+
 /* Nobody asks for the run, and nobody saw its owner die: PROTOCOL 5, on every reconciliation tick. */
 START_TEST(left_overs_of_the_dead_are_found_by_the_tick)
 {
@@ -194,6 +210,7 @@ suite(void)
     tcase_add_test(tests, answer_is_withheld_at_most_twice_the_ttl);
     tcase_add_test(tests, client_may_go_while_its_answer_is_withheld);
     tcase_add_test(tests, death_ends_the_wait_of_all_and_the_run_is_reaped);
+    tcase_add_test(tests, ended_run_that_an_instance_without_a_port_keeps_is_not_found);
     tcase_add_test(tests, left_overs_of_the_dead_are_found_by_the_tick);
     tcase_add_test(tests, starting_instance_holds_the_question_until_it_has_joined);
     tcase_add_test(tests, run_id_that_no_key_can_bear_is_not_found);

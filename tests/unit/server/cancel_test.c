@@ -194,6 +194,22 @@ START_TEST(http_health_and_readiness)
 }
 END_TEST
 
+/* DESIGN 6: it listens after 5 s with the store down, and says that it is not ready. */
+START_TEST(http_of_a_starting_instance_says_so_until_it_has_joined)
+{
+    fake_server *late = fake_server_new(world, store, NULL);
+    late->beats->down = FAKE_ERROR;
+    advance(6000);
+    ck_assert_int_eq(http(late, "GET", "/ready"), 503);
+    ck_assert_ptr_nonnull(strstr(http_body, "\"status\":\"starting\""));
+    ck_assert_int_eq(http(late, "GET", "/health"), 200);
+    late->beats->down = FAKE_FINE;
+    advance(5000);
+    ck_assert_int_eq(http(late, "GET", "/ready"), 200);
+    fake_server_free(late);
+}
+END_TEST
+
 START_TEST(http_peer_may_go_before_the_answer)
 {
     swamp__http_request request = {"GET", "/api/v1/cluster/instances", take_http, NULL};
@@ -219,6 +235,7 @@ suite(void)
     tcase_add_test(tests, host_can_cancel_a_run_of_this_instance_and_of_another);
     tcase_add_test(tests, http_cancel_works_on_any_instance);
     tcase_add_test(tests, http_health_and_readiness);
+    tcase_add_test(tests, http_of_a_starting_instance_says_so_until_it_has_joined);
     tcase_add_test(tests, http_peer_may_go_before_the_answer);
     TCase *observers = tcase_create("observer");
     tcase_add_checked_fixture(observers, set_up_observer, tear_down);
