@@ -35,11 +35,11 @@ swamp__cancel_run(swamp__instance *instance, swamp_run *run, const char *reason,
 {
     if (run->state != SWAMP__RUN_ADMITTED && run->state != SWAMP__RUN_RUNNING)
         return run->state == SWAMP__RUN_FINISHING;
-    if (interrupt_reason && !run->interrupt_reason)
-        run->interrupt_reason = interrupt_reason;
-    if (run->cancel_asked)
+    if (run->cancel_asked) /* who was first says why it ends */
         return 1;
     run->cancel_asked = 1;
+    if (interrupt_reason && !run->interrupt_reason)
+        run->interrupt_reason = interrupt_reason;
     swamp__free(run->cancel_reason);
     run->cancel_reason = swamp__strdup(reason);
     if (run->state == SWAMP__RUN_RUNNING) /* else CANCEL follows START */

@@ -139,6 +139,24 @@ START_TEST(ended_run_that_an_instance_without_a_port_keeps_is_not_found)
 }
 END_TEST
 
+/* Nobody asks for the run, and no tick comes for an hour: PROTOCOL 5, at once after a death. */
+START_TEST(death_is_followed_by_reaping_at_once)
+{
+    server->instance->options.reconciliation_interval_ms = 3600000;
+    advance(30001);
+    beat_foreign();
+    advance(5001);
+    put_foreign("run");
+    put_record(swamp__key_instance_run("I2", "run").text, "{}");
+    advance(24000);
+    ck_assert_ptr_nonnull(stored(swamp__key_active_run("run").text));
+    advance(7000);
+    ck_assert_ptr_null(stored(swamp__key_heartbeat("I2").text));
+    ck_assert_ptr_null(stored(swamp__key_active_run("run").text));
+    ck_assert_ptr_null(stored(swamp__key_instance_run("I2", "run").text));
+}
+END_TEST
+
 /* Nobody asks for the run, and nobody saw its owner die: PROTOCOL 5, on every reconciliation tick. */
 START_TEST(left_overs_of_the_dead_are_found_by_the_tick)
 {
@@ -211,6 +229,7 @@ suite(void)
     tcase_add_test(tests, client_may_go_while_its_answer_is_withheld);
     tcase_add_test(tests, death_ends_the_wait_of_all_and_the_run_is_reaped);
     tcase_add_test(tests, ended_run_that_an_instance_without_a_port_keeps_is_not_found);
+    tcase_add_test(tests, death_is_followed_by_reaping_at_once);
     tcase_add_test(tests, left_overs_of_the_dead_are_found_by_the_tick);
     tcase_add_test(tests, starting_instance_holds_the_question_until_it_has_joined);
     tcase_add_test(tests, run_id_that_no_key_can_bear_is_not_found);

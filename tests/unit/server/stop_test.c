@@ -116,6 +116,24 @@ START_TEST(run_left_at_the_drain_timeout_is_cancelled_with_instance_shutdown)
 }
 END_TEST
 
+/* Who was first says why: a person's cancel is no interruption, though the stop finds the run still ending. */
+START_TEST(run_that_a_person_cancelled_is_not_interrupted_by_the_stop)
+{
+    char key[512];
+    snprintf(key, sizeof key, "%s", swamp__key_run(start_run(peer, "r")->id).text);
+    server->finish_on_cancel = 0;
+    send_plain(peer, "cancel", "r");
+    advance(10);
+    swamp__instance_stop(server->instance, 0);
+    advance(100);
+    fake_server_finish(server, 0, SWAMP_RUN_CANCELLED);
+    advance(500);
+    ck_assert_int_eq(server->ended, SWAMP_END);
+    ck_assert_ptr_nonnull(strstr(stored(key), "\"status\":\"cancelled\""));
+    ck_assert_ptr_null(strstr(stored(key), "interruptReason"));
+}
+END_TEST
+
 START_TEST(host_that_never_answers_a_cancel_does_not_hold_the_stop)
 {
     char key[512];
@@ -288,6 +306,7 @@ suite(void)
     tcase_add_test(tests, finished_runs_go_before_the_heartbeat);
     tcase_add_test(tests, host_that_does_not_resolve_does_not_hold_a_stop_without_bound);
     tcase_add_test(tests, run_left_at_the_drain_timeout_is_cancelled_with_instance_shutdown);
+    tcase_add_test(tests, run_that_a_person_cancelled_is_not_interrupted_by_the_stop);
     tcase_add_test(tests, host_that_never_answers_a_cancel_does_not_hold_the_stop);
     tcase_add_test(tests, second_stop_with_a_shorter_time_holds);
     tcase_add_test(tests, viewer_that_reads_nothing_holds_the_stop_for_10_s_only);
