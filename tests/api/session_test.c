@@ -559,56 +559,6 @@ START_TEST(a_remote_session_that_is_not_taken_from_does_not_read_its_socket)
 }
 END_TEST
 
-START_TEST(a_queue_that_fills_up_again_before_the_loop_heard_of_room_stays_bounded)
-{
-    host h = {0};
-    swamp_server_options o;
-    swamp_session_options so;
-    host_options(&o);
-    o.run_log_bytes = 262144;
-    host_start(&h, &o, 0);
-    swamp_client *client = client_of(h.url);
-    session_options(&so);
-    so.queue_bytes = 4096;
-    for (int round = 0; round < 15; round++) {
-        swamp_session *lazy;
-        char line[1001];
-        int events, gaps;
-        char status[64] = "";
-        ck_assert_int_eq(
-            swamp_session_local(&lazy, h.server, "workflow.run", "{\"workflowIdOrName\":\"hold\"}", &so),
-            SWAMP_OK);
-        swamp_run *run = host_take(&h);
-        memset(line, 'z', sizeof(line));
-        line[1000] = '\0';
-        for (int i = 0; i < 200; i++)
-            emit_text(run, line);
-        for (int i = 0; i < 20 + round; i++) /* beside the loop's thread, which hands over whole batches */
-            swamp_event_free(next_of(lazy, SWAMP_EVENT_RUN));
-        swamp_session *pacer = attach_to(client, swamp_run_id(run));
-        for (int i = 0; i < 200; i++)
-            swamp_event_free(next_of(pacer, SWAMP_EVENT_RUN));
-        emit_paced(run, pacer, 300);
-        finish_now(run, SWAMP_RUN_SUCCEEDED);
-        uint64_t last = 0;
-        swamp_event *event;
-        for (gaps = 0, events = 0; swamp_session_next(lazy, LONG_MS, &event) == SWAMP_EVENT; events++) {
-            gaps += swamp_event_type(event) == SWAMP_EVENT_GAP;
-            last = swamp_event_seq(event) ? swamp_event_seq(event) : last;
-            snprintf(status, sizeof(status), "%s", swamp_event_status(event));
-            swamp_event_free(event);
-        }
-        ck_assert_uint_eq(last, 501);
-        ck_assert_msg(gaps > 0, "round %d: all %d events were queued", round, events);
-        ck_assert_str_eq(status, "succeeded");
-        swamp_session_free(lazy);
-        swamp_session_free(pacer);
-    }
-    swamp_client_free(client);
-    host_stop(&h);
-}
-END_TEST
-
 START_TEST(one_client_carries_hundreds_of_sessions)
 {
     enum { COUNT = 280 }; /* three descriptors each in this process, of the usual 1,024 */
@@ -657,7 +607,6 @@ suite(void)
     tcase_add_test(t, an_evicted_event_is_a_gap_with_its_range);
     tcase_add_test(t, a_local_session_that_is_not_taken_from_is_not_filled);
     tcase_add_test(t, a_remote_session_that_is_not_taken_from_does_not_read_its_socket);
-    tcase_add_test(t, a_queue_that_fills_up_again_before_the_loop_heard_of_room_stays_bounded);
     tcase_add_test(t, one_client_carries_hundreds_of_sessions);
     suite_add_tcase(s, t);
     return s;
