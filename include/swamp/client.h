@@ -106,7 +106,7 @@ SWAMP_API SWAMP_NODISCARD int swamp_client_new(swamp_client **out, const swamp_c
                                                char **error);
 
 /**
- * Free a client; its sessions return SWAMP_E_CLOSED from then on.
+ * Free a client; its sessions, once their queues are empty, and waiting requests return SWAMP_E_CLOSED.
  *
  * @param      client  the client; NULL is fine
  * @return none
@@ -123,7 +123,8 @@ SWAMP_API void swamp_client_free(swamp_client *client);
  * @param      type          "workflow.run" or "model.method.run"
  * @param      payload_json  a JSON object; borrowed for the call, copied
  * @param      options       borrowed for the call, copied; NULL means defaults
- * @return SWAMP_OK; SWAMP_E_INVALID, SWAMP_E_JSON, SWAMP_E_RULES, SWAMP_E_TOO_BIG (1 MiB), SWAMP_E_CLOSED, SWAMP_E_NOMEM
+ * @return SWAMP_OK; SWAMP_E_INVALID, SWAMP_E_JSON, SWAMP_E_RULES, SWAMP_E_TOO_BIG (1 MiB), SWAMP_E_CLOSED, SWAMP_E_NOMEM;
+ *         swamp_client_error() has the line
  * @thread any
  * @since  0.1
  */
@@ -138,7 +139,7 @@ SWAMP_API SWAMP_NODISCARD int swamp_session_start(swamp_session **out, swamp_cli
  * @param      client            the client
  * @param      run_id_or_cursor  a run's id, or a text from swamp_session_cursor()
  * @param      options           borrowed for the call, copied; NULL means defaults; after_seq and epoch override a cursor
- * @return SWAMP_OK; SWAMP_E_INVALID, SWAMP_E_CLOSED, SWAMP_E_NOMEM
+ * @return SWAMP_OK; SWAMP_E_INVALID, SWAMP_E_CLOSED, SWAMP_E_NOMEM; swamp_client_error() has the line
  * @thread any
  * @since  0.1
  */
@@ -154,7 +155,8 @@ SWAMP_API SWAMP_NODISCARD int swamp_session_attach(swamp_session **out, swamp_cl
  * @param      type          "workflow.run" or "model.method.run"
  * @param      payload_json  a JSON object; borrowed for the call, copied
  * @param      options       borrowed for the call, copied; NULL means defaults
- * @return SWAMP_OK; SWAMP_E_INVALID, SWAMP_E_JSON, SWAMP_E_RULES, SWAMP_E_TOO_BIG, SWAMP_E_STATE, SWAMP_E_NOMEM
+ * @return SWAMP_OK; SWAMP_E_INVALID, SWAMP_E_JSON, SWAMP_E_RULES, SWAMP_E_TOO_BIG, SWAMP_E_STATE (not started, an
+ *         observer), SWAMP_E_NOMEM
  * @thread any
  * @since  0.1
  */
@@ -216,7 +218,7 @@ SWAMP_API int swamp_session_cursor(swamp_session *session, char *buf, size_t cap
  *
  * @param      session  the session
  * @param      reason   a person's words; NULL for none
- * @return SWAMP_OK: asked; SWAMP_E_STATE (the session has ended), SWAMP_E_CLOSED
+ * @return SWAMP_OK: asked; SWAMP_E_STATE (the session has ended), SWAMP_E_CLOSED, SWAMP_E_NOMEM
  * @thread any
  * @since  0.1
  */
@@ -238,10 +240,10 @@ SWAMP_API void swamp_session_free(swamp_session *session);
  * @param      client        the client
  * @param      type          such as "workflow.history.get", "run.cancel", "cluster.instances"
  * @param      payload_json  a JSON object; NULL for none; borrowed for the call
- * @param      timeout_ms    connection included
+ * @param      timeout_ms    1 or more; connection included
  * @param[out] out           ANSWER, or ERROR with the server's code; unchanged on failure; caller frees with swamp_event_free()
  * @return SWAMP_EVENT; SWAMP_E_CONNECT, SWAMP_E_TIMEOUT, SWAMP_E_UNAUTHORIZED, SWAMP_E_PROTOCOL, SWAMP_E_INVALID,
- *         SWAMP_E_CLOSED, SWAMP_E_NOMEM; swamp_client_error() has the line
+ *         SWAMP_E_CLOSED, SWAMP_E_NOMEM, SWAMP_E_REENTRANT (log callback); swamp_client_error() has the line
  * @thread any
  * @since  0.1
  */
@@ -257,7 +259,7 @@ SWAMP_API SWAMP_NODISCARD int swamp_client_request(swamp_client *client, const c
  * @param      payload_json  a JSON object; NULL for none; borrowed for the call
  * @param      timeout_ms    upper bound
  * @param[out] out           as for swamp_client_request()
- * @return SWAMP_EVENT; SWAMP_E_TIMEOUT, SWAMP_E_INVALID, SWAMP_E_STATE, SWAMP_E_NOMEM
+ * @return SWAMP_EVENT; SWAMP_E_TIMEOUT, SWAMP_E_INVALID, SWAMP_E_STATE, SWAMP_E_NOMEM, SWAMP_E_REENTRANT (log callback)
  * @thread any
  * @since  0.1
  */

@@ -156,7 +156,8 @@ SWAMP_API int swamp_server_error(swamp_server *server, char *buf, size_t cap);
  *
  * @param      server      a started server
  * @param      timeout_ms  -1: for ever
- * @return SWAMP_OK: still running; SWAMP_END: stopped; SWAMP_E_FENCED: declared dead, make a new handle
+ * @return SWAMP_OK: still running; SWAMP_END: stopped; SWAMP_E_FENCED: declared dead, make a new handle;
+ *         SWAMP_E_STATE: not started
  * @thread any
  * @since  0.1
  */
@@ -177,9 +178,10 @@ SWAMP_API int swamp_server_wait(swamp_server *server, int timeout_ms);
 SWAMP_API int swamp_server_stop(swamp_server *server, int drain_timeout_ms);
 
 /**
- * Free a server; stops it at once when it still runs.
+ * Free a server; stops it at once when it still runs, which takes up to 10 s where the host does not answer.
  *
- * Runs that the host still holds stay valid: swamp_run_emit() then gives SWAMP_E_CLOSED.
+ * Runs that the host still holds stay valid: swamp_run_emit() then gives SWAMP_E_CLOSED. Other threads may be
+ * asleep in a call on this handle: they return first. Inside a callback it is legal and deferred.
  *
  * @param      server  the server; NULL is fine
  * @return none
@@ -196,7 +198,7 @@ SWAMP_API void swamp_server_free(swamp_server *server);
  * @param      server      a started server
  * @param      timeout_ms  0: do not wait; -1: for ever
  * @param[out] out         the work; unchanged unless SWAMP_WORK is returned; freed by swamp_work_answer()
- * @return SWAMP_WORK; SWAMP_OK: nothing yet; SWAMP_END: stopped; SWAMP_E_STATE
+ * @return SWAMP_WORK; SWAMP_OK: nothing yet; SWAMP_END: stopped or declared dead; SWAMP_E_STATE
  * @thread any
  * @since  0.1
  */
