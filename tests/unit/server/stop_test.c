@@ -273,6 +273,20 @@ START_TEST(attach_to_a_run_that_was_taken_away_is_interrupted)
 }
 END_TEST
 
+START_TEST(fence_refuses_what_the_host_has_not_resolved)
+{
+    server->hold_kind = SWAMP_WORK_RESOLVE;
+    send_start(peer, "s");
+    put_record(swamp__key_heartbeat(server->options.instance_id).text, NULL);
+    advance(5100);
+    expect(peer, "\"id\":\"s\"", "\"code\":\"unavailable\"", NULL);
+    ck_assert_int_eq(server->ended, SWAMP_E_FENCED);
+    fake_server_let_go(server);
+    advance(100);
+    ck_assert_uint_eq(server->starts, 0);
+}
+END_TEST
+
 START_TEST(fenced_while_stopping_ends_fenced_once)
 {
     start_run(peer, "r");
@@ -315,6 +329,7 @@ suite(void)
     tcase_add_test(tests, keys_of_an_unconfirmed_admission_go_before_the_heartbeat);
     tcase_add_test(tests, refused_cancel_request_says_that_this_instance_is_dead);
     tcase_add_test(tests, attach_to_a_run_that_was_taken_away_is_interrupted);
+    tcase_add_test(tests, fence_refuses_what_the_host_has_not_resolved);
     tcase_add_test(tests, fenced_while_stopping_ends_fenced_once);
     tcase_add_test(tests, store_thread_that_answers_nothing_stops_the_beats);
     return suite;
