@@ -4,6 +4,7 @@ Only the standard library. Everything listens on loopback, on ports that the ker
 its own handle; a condition is waited for, never slept for.
 """
 import base64
+import concurrent.futures
 import hashlib
 import json
 import os
@@ -14,6 +15,7 @@ import shutil
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -69,9 +71,9 @@ class Result:
 class Process:
     """A program whose output lines can be waited for."""
 
-    def __init__(self, words, env, cwd):
+    def __init__(self, words, env, cwd, **options):
         self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        env=env, cwd=cwd, text=True, start_new_session=True)
+                                        env=env, cwd=cwd, text=True, start_new_session=True, **options)
         self.lines = {"out": [], "err": []}
         self.changed = threading.Condition()
         self.threads = [threading.Thread(target=self._read, args=(name, stream), daemon=True)
@@ -403,5 +405,25 @@ class SwampTest(unittest.TestCase):
         return events
 
 
-def main():
-    unittest.main(verbosity=2)
+def run_one(test):
+    """Its result, and how long it took."""
+    result, begun = unittest.TestResult(), time.monotonic()
+    test.run(result)
+    return result, time.monotonic() - begun
+
+
+def main(at_once=4):
+    """All tests of the program, some at a time, since most of them wait; with arguments: as unittest does."""
+    if sys.argv[1:]:
+        unittest.main(verbosity=2)
+    loaded = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
+    tests = [test for group in loaded for test in group]
+    good = len(tests) > 0
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        for test, (result, took_s) in zip(tests, pool.map(run_one, tests)):
+            good = good and result.wasSuccessful()
+            word = "FAILED" if not result.wasSuccessful() else "skipped" if result.skipped else "ok"
+            print("%-7s %5.1f s  %s" % (word, took_s, test.id()), flush=True)
+            for where, why in [*result.failures, *result.errors, *result.skipped]:
+                print("%s: %s" % (where, why), flush=True)
+    sys.exit(0 if good else 1)
