@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <swamp/status.h>
+#include "../../libswamp/store/keys.h"
 #include "../../libswamp/util/id.h"
 #include "../../libswamp/wire/json.h"
 #include "sim.h"
@@ -201,13 +202,26 @@ end_disturbance(swamp__timer *timer)
     sim_instance_heal(SWAMP__OF(timer, sim_instance, pause_timer));
 }
 
+/* PROTOCOL 5: every write stands or falls with the own heartbeat; a beat's condition is on the record itself. */
+static void
+check_fencing(const sim_instance *instance, const fake_call *call)
+{
+    swamp__key own = swamp__key_heartbeat(instance->id);
+    for (size_t i = 0; i < call->count; i++)
+        if (strcmp(call->ops[i].key, own.text) == 0 && call->ops[i].condition != SWAMP_STORE_ANY)
+            return;
+    sim_fail(instance->of, "%s: a write of %s that nobody can fence", instance->name, call->ops[0].key);
+}
+
 /* Between two calls of one question is where a kill hurts most: the second is never made. */
 static int
 watch_store(void *user, const fake_call *call)
 {
     sim_instance *instance = user;
-    if (call->what == FAKE_COMMIT)
+    if (call->what == FAKE_COMMIT) {
+        check_fencing(instance, call);
         sim_check_finals(instance->of);
+    }
     if (instance->calls_to_live > 0 && --instance->calls_to_live == 0 && !instance->dead && !instance->ended)
         sim_instance_kill(instance);
     if (instance->dead)
