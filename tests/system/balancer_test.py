@@ -78,10 +78,11 @@ class Balancer(SwampTest):
         self.assertIsNone(client.process.poll(), repr(client.lines))
 
     def cut(self, proxy, client):
-        seq, count = self.last_seq(client), len(self.news(client, "reconnecting"))
+        """Cuts, and waits until it is back: by its news, since an event may be one from before the cut."""
+        count, attached = len(self.news(client, "reconnecting")), len(self.news(client, "attached"))
         proxy.cut()
         self.wait_for(client, lambda: len(self.news(client, "reconnecting")) > count, "the cut to be noticed")
-        self.wait_for(client, lambda: self.last_seq(client) > seq, "a new event")
+        self.wait_for(client, lambda: len(self.news(client, "attached")) > attached, "it to be attached again")
 
     def owner(self, run, servers):
         record = json.loads(self.swamp("workflow", "history", "get", run, "--json").out)
