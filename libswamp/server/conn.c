@@ -192,7 +192,11 @@ swamp__conn_error(swamp__conn *conn, const char *id, const char *code, const cha
 int
 swamp__conn_drained(const swamp__conn *conn)
 {
-    return !conn->ticket_count && !conn->outbox.len && !conn->wants && swamp__list_empty(&conn->ready);
+    swamp__list *tickets = (swamp__list *)&conn->tickets;
+    for (swamp__link *link = swamp__list_first(tickets); link; link = swamp__list_next(tickets, link))
+        if (!SWAMP__OF(link, swamp__ticket, link)->run_id) /* an attach that waits is better asked elsewhere */
+            return 0;
+    return !conn->outbox.len && !conn->wants && swamp__list_empty(&conn->ready);
 }
 
 /* The size of the first frame of an outbox, which holds whole unmasked frames only. */

@@ -161,7 +161,7 @@ void swamp__conn_want(swamp__conn *conn);
 void swamp__conn_put(swamp__conn *conn,
                      const swamp__buf *text); /* one answer's text; a failed buf closes the connection */
 void swamp__conn_close(swamp__conn *conn, int code, const char *reason);
-int swamp__conn_drained(const swamp__conn *conn); /* nothing is asked, nothing is left to take */
+int swamp__conn_drained(const swamp__conn *conn); /* nothing is left to take, nothing is asked but who has a run */
 void swamp__conn_error(swamp__conn *conn, const char *id, const char *code, const char *message,
                        const swamp__answer_error_extra *extra);
 

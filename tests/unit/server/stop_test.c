@@ -38,6 +38,21 @@ START_TEST(idle_instance_stops_after_the_grace_and_removes_its_heartbeat)
 }
 END_TEST
 
+/* Whoever waits to hear of another's run does so as well on the next instance: no stop waits 10 s for that. */
+START_TEST(withheld_answer_does_not_hold_the_stop)
+{
+    beat_foreign();
+    put_foreign("run");
+    send_attach(peer, "a", "run", 0);
+    advance(100);
+    ck_assert(!swamp__list_empty(&server->instance->withheld));
+    swamp__instance_stop(server->instance, 60000);
+    advance(5000 + 200); /* the drain grace */
+    ck_assert_int_eq(peer->closed, 1001);
+    ck_assert_int_eq(server->ended, SWAMP_END);
+}
+END_TEST
+
 START_TEST(draining_instance_takes_attaches_but_no_runs)
 {
     swamp_run *run = start_run(peer, "r");
@@ -316,6 +331,7 @@ suite(void)
     Suite *suite = suite_create("stop");
     TCase *tests = add_case(suite, "stop");
     tcase_add_test(tests, idle_instance_stops_after_the_grace_and_removes_its_heartbeat);
+    tcase_add_test(tests, withheld_answer_does_not_hold_the_stop);
     tcase_add_test(tests, draining_instance_takes_attaches_but_no_runs);
     tcase_add_test(tests, finished_runs_go_before_the_heartbeat);
     tcase_add_test(tests, host_that_does_not_resolve_does_not_hold_a_stop_without_bound);
