@@ -63,7 +63,7 @@ conn_pauses(void *peer, int paused)
     (void)paused;
 }
 
-static const swamp__transport local_transport = {conn_wants_write, conn_closes, conn_pauses};
+static const swamp__transport local_transport = {conn_wants_write, conn_closes, conn_pauses, NULL};
 
 static void
 free_local(swamp__channel *channel)

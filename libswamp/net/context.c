@@ -105,7 +105,6 @@ describe_server(swamp__context *context, struct lws_context_creation_info *info)
     context->protocols[1].name = context->subprotocol;
     info->port = CONTEXT_PORT_NO_LISTEN_SERVER; /* we listen ourselves (listen.c) */
     info->max_http_header_data = SWAMP__HTTP_HEADER_MAX;
-    info->options |= LWS_SERVER_OPTION_VALIDATE_UTF8; /* PROTOCOL 1: close 1007 */
 }
 
 static void

@@ -40,6 +40,7 @@ struct swamp__line {
     int opening;   /* inside swamp__line_open() */
     int destroyed; /* ... and it has ended there */
     int opened, paused;
+    int held;       /* not read while libwebsockets keeps bytes of ours */
     int closing;    /* a close frame follows what is queued */
     int finished;   /* a close frame was sent or received: nothing is written after it */
     int close_code; /* ours */
@@ -155,6 +156,16 @@ open_line(swamp__line *line, struct lws *wsi)
     return 0;
 }
 
+/* The same trap as in serve.c: a server that goes while lws keeps bytes for it would never let the loop go on. */
+static void
+hold_reading(swamp__line *line, struct lws *wsi, int held)
+{
+    if (line->held == held)
+        return;
+    line->held = held;
+    lws_rx_flow_control(wsi, !held && !line->paused);
+}
+
 static int
 write_next(swamp__line *line, struct lws *wsi)
 {
@@ -163,6 +174,7 @@ write_next(swamp__line *line, struct lws *wsi)
 
     if (line->finished || lws_partial_buffered(wsi))
         return 0;
+    hold_reading(line, wsi, 0);
     link = swamp__list_pop(&line->outbox);
     if (link) {
         outgoing *out = SWAMP__OF(link, outgoing, link);
@@ -171,7 +183,8 @@ write_next(swamp__line *line, struct lws *wsi)
         swamp__free(out);
         if (rc < 0)
             return -1;
-        if (!swamp__list_empty(&line->outbox) || line->closing)
+        hold_reading(line, wsi, lws_partial_buffered(wsi) != 0);
+        if (!swamp__list_empty(&line->outbox) || line->closing || line->held)
             lws_callback_on_writable(wsi);
         return 0;
     }
@@ -393,7 +406,7 @@ swamp__line_pause(swamp__line *line, int paused)
 {
     line->paused = paused;
     if (line->wsi && line->opened && !line->closing)
-        lws_rx_flow_control(line->wsi, !paused);
+        lws_rx_flow_control(line->wsi, !paused && !line->held);
 }
 
 void

@@ -21,6 +21,7 @@ typedef struct swamp__peer {
     swamp__buf message; /* pieces that came so far */
     swamp__timer flush; /* runs while closing */
     int upgraded, paused;
+    int held;       /* not read while libwebsockets keeps bytes of ours: see hold_reading() */
     int closing;    /* we shall send a close frame */
     int last_batch; /* ... and have written what was waiting before it */
     int finished;   /* a close frame was sent or received: nothing is written after it */

@@ -8,9 +8,12 @@
 #include <unistd.h>
 #include <swamp/status.h>
 #include "../util/alloc.h"
+#include "../util/utf8.h"
 #include "../wire/limits.h"
 #include "peer.h"
+#include "taken.h"
 
+#define CLOSE_BAD_TEXT 1007
 #define CLOSE_TOO_BIG 1009
 #define CLOSE_INTERNAL 1011
 #define KEPT_BYTES 4096 /* a message buffer that grew larger is given back after use */
@@ -60,11 +63,33 @@ pause_reading(void *self, int paused)
 
     peer->paused = paused;
     if (peer->wsi && peer->upgraded && !peer->closing)
-        lws_rx_flow_control(peer->wsi, !paused);
+        lws_rx_flow_control(peer->wsi, !paused && !peer->held);
+}
+
+/*
+ * A peer that ends its side while lws 4.1.6 keeps bytes for it must not be read: lws would first flush them, and its
+ * poll loop looks at the end of file again and again meanwhile, without ever coming back. Unread, the peer's reset
+ * ends the connection at the next bytes that it is sent.
+ */
+static void
+hold_reading(swamp__peer *peer, struct lws *wsi, int held)
+{
+    if (peer->held == held)
+        return;
+    peer->held = held;
+    lws_rx_flow_control(wsi, !held && !peer->paused);
+}
+
+static uint64_t
+bytes_taken(void *self)
+{
+    swamp__peer *peer = self;
+
+    return peer->wsi ? swamp__taken_bytes(lws_get_socket_fd(peer->wsi)) : 0;
 }
 
 const swamp__transport swamp__peer_transport = {
-    .want_write = want_write, .close = begin_close, .pause = pause_reading};
+    .want_write = want_write, .close = begin_close, .pause = pause_reading, .taken = bytes_taken};
 
 static int
 send_close(swamp__peer *peer, struct lws *wsi)
@@ -90,6 +115,7 @@ write_batch(swamp__peer *peer, struct lws *wsi)
 
     if (peer->finished || lws_partial_buffered(wsi))
         return 0;
+    hold_reading(peer, wsi, 0);
     if (peer->closing && peer->last_batch)
         return send_close(peer, wsi);
     batch = swamp__listener_scratch(peer->listener);
@@ -104,15 +130,23 @@ write_batch(swamp__peer *peer, struct lws *wsi)
     peer->last_batch = peer->closing;
     if (batch->len > 0 && lws_write(wsi, (unsigned char *)batch->data, batch->len, LWS_WRITE_RAW) < 0)
         return -1;
-    if (more || peer->closing)
+    hold_reading(peer, wsi, lws_partial_buffered(wsi) != 0);
+    if (more || peer->closing || peer->held)
         lws_callback_on_writable(wsi);
     return 0;
 }
 
+/*
+ * PROTOCOL 1: 1007. Looked at when the message is whole, and not by lws: a control frame between two fragments that
+ * part a character makes 4.1.6 close a connection whose text is fine.
+ */
 static void
 hand_over(swamp__peer *peer, const char *text, size_t len, int binary)
 {
-    swamp__conn_message(peer->conn, text, len, binary);
+    if (binary || swamp__utf8_is_whole(text, len))
+        swamp__conn_message(peer->conn, text, len, binary);
+    else
+        begin_close(peer, CLOSE_BAD_TEXT, "the message is not UTF-8");
     if (peer->message.cap > KEPT_BYTES)
         swamp__buf_free(&peer->message);
     else

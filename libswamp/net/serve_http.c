@@ -159,6 +159,10 @@ write_answer(swamp__peer *peer, struct lws *wsi)
     if (swamp__buf_status(scratch) < 0 ||
         lws_write(wsi, (unsigned char *)scratch->data, scratch->len, LWS_WRITE_HTTP_FINAL) < 0)
         return -1;
+    if (lws_partial_buffered(wsi)) {
+        lws_rx_flow_control(wsi, 0); /* as in serve.c: hold_reading(); what is kept goes out, then it ends */
+        return -1;
+    }
     if (peer->close_after)
         return -1;
     return lws_http_transaction_completed(wsi) ? -1 : 0;

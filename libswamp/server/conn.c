@@ -11,15 +11,25 @@ set_timer(swamp__conn *conn, int64_t due_ms)
     swamp__timer_set(conn->instance->world->timers, &conn->timer, due_ms);
 }
 
-/* From now on the peer is judged by bytes taken. */
+/* From now on the peer is judged by bytes taken: looked at four times before it is given up. */
 static void
 note_unsent(swamp__conn *conn, int64_t now_ms)
 {
-    int64_t stalled_ms = now_ms + conn->instance->options.stall_timeout_ms;
+    int64_t look_ms = now_ms + conn->instance->options.stall_timeout_ms / 4;
     conn->wants = 1;
     conn->wants_since_ms = now_ms;
-    if (conn->timer.due_ms > stalled_ms)
-        set_timer(conn, stalled_ms);
+    if (conn->timer.due_ms > look_ms)
+        set_timer(conn, look_ms);
+}
+
+/* A batch that is not yet all taken is no stall as long as bytes of it go: a large event over a thin line. */
+static int
+has_taken_some(swamp__conn *conn)
+{
+    uint64_t taken = conn->transport->taken ? conn->transport->taken(conn->peer) : 0;
+    int some = taken != conn->taken;
+    conn->taken = taken;
+    return some;
 }
 
 void
@@ -52,6 +62,10 @@ judge_peer(swamp__timer *timer)
     swamp__conn *conn = SWAMP__OF(timer, swamp__conn, timer);
     const swamp__instance_options *options = &conn->instance->options;
     int64_t now_ms = swamp__now_ms(conn->instance->world);
+    if (conn->wants && has_taken_some(conn)) {
+        swamp__conn_alive(conn);
+        conn->wants_since_ms = now_ms;
+    }
     int64_t ping_ms = conn->alive_ms + options->idle_timeout_ms / 2;
     int64_t idle_ms = conn->alive_ms + options->idle_timeout_ms;
     if (conn->wants && now_ms - conn->wants_since_ms >= options->stall_timeout_ms) {
@@ -72,6 +86,8 @@ judge_peer(swamp__timer *timer)
         due_ms = now_ms + options->idle_timeout_ms / 2;
     if (conn->wants && due_ms > conn->wants_since_ms + options->stall_timeout_ms)
         due_ms = conn->wants_since_ms + options->stall_timeout_ms;
+    if (conn->wants && conn->transport->taken && due_ms > now_ms + options->stall_timeout_ms / 4)
+        due_ms = now_ms + options->stall_timeout_ms / 4;
     set_timer(conn, due_ms);
 }
 

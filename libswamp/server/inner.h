@@ -86,7 +86,8 @@ struct swamp__conn {
     int wants;         /* the transport was asked to call fill */
     int paused, closing;
     int64_t wants_since_ms, alive_ms;
-    int pinged; /* since alive_ms */
+    uint64_t taken; /* transport->taken() when the peer was last judged */
+    int pinged;     /* since alive_ms */
     swamp__timer timer;
 };
 

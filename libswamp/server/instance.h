@@ -62,6 +62,7 @@ typedef struct swamp__transport {
     void (*close)(void *peer, int code,
                   const char *reason);     /* close frame, then the end; swamp__conn_free() follows */
     void (*pause)(void *peer, int paused); /* stop or go on reading */
+    uint64_t (*taken)(void *peer);         /* bytes that the peer has taken so far; NULL: not known */
 } swamp__transport;
 
 /* A connection was upgraded: SWAMP_OK; SWAMP_E_BUSY (too many: 429), SWAMP_E_CLOSED, SWAMP_E_NOMEM. */

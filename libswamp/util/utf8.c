@@ -45,6 +45,19 @@ swamp__utf8_size(const char *at, const char *end)
     return 0;
 }
 
+int
+swamp__utf8_is_whole(const char *text, size_t len)
+{
+    const char *end = text + len;
+
+    for (size_t size; text < end; text += size) {
+        size = (unsigned char)*text < 0x80 ? 1 : swamp__utf8_size(text, end);
+        if (size == 0)
+            return 0;
+    }
+    return 1;
+}
+
 size_t
 swamp__utf8_write(char out[4], uint32_t code_point)
 {

@@ -8,6 +8,9 @@
 /* Bytes of the character at `at`, 1 to 4; 0: invalid, or cut off by the end. at < end. */
 size_t swamp__utf8_size(const char *at, const char *end);
 
+/* 1: every byte of it is part of a whole character. */
+int swamp__utf8_is_whole(const char *text, size_t len);
+
 /* Writes a code point up to U+10FFFF, no surrogate; returns its bytes, 1 to 4. */
 size_t swamp__utf8_write(char out[4], uint32_t code_point);
 

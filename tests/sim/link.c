@@ -124,7 +124,7 @@ pause_conn(void *peer, int paused)
     arm(&link->up);
 }
 
-static const swamp__transport transport = {want_write, close_conn, pause_conn};
+static const swamp__transport transport = {want_write, close_conn, pause_conn, NULL};
 
 static void
 free_conn(sim_link *link)

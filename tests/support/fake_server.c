@@ -322,7 +322,13 @@ peer_pause(void *self, int paused)
     ((fake_peer *)self)->paused = paused;
 }
 
-static const swamp__transport transport = {peer_want_write, peer_close, peer_pause};
+static uint64_t
+peer_taken(void *self)
+{
+    return ((fake_peer *)self)->taken;
+}
+
+static const swamp__transport transport = {peer_want_write, peer_close, peer_pause, peer_taken};
 
 fake_peer *
 fake_peer_new(fake_server *server)

@@ -55,7 +55,8 @@ typedef struct fake_peer {
     swamp__timer timer;
     swamp__buf bytes; /* of one fill */
     int wants, blocked, paused, closed,
-        mute; /* closed: the code; blocked: takes no bytes; mute: answers no ping */
+        mute;       /* closed: the code; blocked: takes no bytes; mute: answers no ping */
+    uint64_t taken; /* what the transport says that it took; tests set it */
     size_t fills, largest_fill;
     fake_frame *first, *last;
     size_t count;

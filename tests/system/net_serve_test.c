@@ -1,12 +1,15 @@
 /* The server's WebSockets on real sockets: upgrades, messages, batches, ends; under poll and libev (PROTOCOL
  * 1). */
 #include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <swamp/status.h>
+#include "../../libswamp/net/taken.h"
 #include "../../libswamp/wire/limits.h"
 #include "net_fixture.h"
 #include "raw_peer.h"
@@ -219,6 +222,128 @@ expect_close(int fd, int code)
     close(fd);
 }
 
+/* PROTOCOL 1: fragmented anywhere, also inside of a character, with control frames in between. */
+START_TEST(a_message_may_be_cut_inside_a_character)
+{
+    static const char text[] = "echo \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80 end";
+    size_t len = strlen(text);
+
+    net_start(&fixture, _i, NULL, NULL);
+    int fd = raw_websocket(fixture.port);
+    for (size_t cut = 0; cut <= len; cut++) { /* cut == 0: each byte is a frame */
+        for (size_t at = 0; at < len;) {
+            size_t part = cut == 0 ? 1 : at == 0 ? cut : len - cut;
+            int last = at + part == len;
+
+            raw_send(fd, (last ? RAW_FIN : 0) | (at == 0 ? RAW_TEXT : RAW_CONTINUATION), text + at, part, 1);
+            if (!last)
+                raw_send(fd, RAW_FIN | RAW_PONG, "x", 1, 1);
+            at += part;
+        }
+        raw_frame frame;
+        raw_read_frame(fd, &frame);
+        ck_assert_int_eq(frame.opcode, RAW_TEXT);
+        ck_assert_uint_eq(frame.len, len - 5);
+        ck_assert_int_eq(memcmp(frame.payload, text + 5, len - 5), 0);
+        raw_frame_free(&frame);
+    }
+    raw_send(fd, RAW_TEXT, "\xe2\x82", 2, 1); /* and a character that does not come to its end is none */
+    raw_send(fd, RAW_FIN | RAW_CONTINUATION, "x", 1, 1);
+    expect_close(fd, 1007);
+    core_await(&fixture.core, &fixture.core.freed, 1);
+    net_stop(&fixture);
+}
+END_TEST
+
+/* The server's end of a connection of this process. */
+static int
+find_server_end(int client)
+{
+    struct sockaddr_in mine, other;
+    socklen_t len = sizeof(mine);
+
+    ck_assert_int_eq(getsockname(client, (struct sockaddr *)&mine, &len), 0);
+    for (int fd = 0; fd < 1024; fd++) {
+        len = sizeof(other);
+        if (fd != client && getpeername(fd, (struct sockaddr *)&other, &len) == 0 &&
+            other.sin_family == AF_INET && other.sin_port == mine.sin_port)
+            return fd;
+    }
+    return -1;
+}
+
+/* DESIGN 7: SO_SNDBUF 128 KiB (the kernel doubles it); and no descriptor for children. */
+START_TEST(an_accepted_socket_holds_little_and_is_not_inherited)
+{
+    int fd, end, sndbuf = 0;
+    socklen_t len = sizeof(sndbuf);
+
+    net_start(&fixture, _i, NULL, NULL);
+    fd = raw_websocket(fixture.port);
+    end = find_server_end(fd);
+    ck_assert_int_ge(end, 0);
+    ck_assert_int_eq(getsockopt(end, SOL_SOCKET, SO_SNDBUF, &sndbuf, &len), 0);
+    ck_assert_int_le(sndbuf, 2 * SWAMP__SO_SNDBUF);
+    ck_assert_int_eq(fcntl(end, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+    close(fd);
+    core_await(&fixture.core, &fixture.core.freed, 1);
+    net_stop(&fixture);
+}
+END_TEST
+
+/* What liveness goes by: it grows though the batch is not yet all taken. */
+START_TEST(bytes_taken_are_counted_while_a_batch_is_under_way)
+{
+    int fd, end, small = 4096;
+    char bytes[65536];
+
+    net_start(&fixture, _i, NULL, NULL);
+    fd = raw_websocket(fixture.port);
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+    end = find_server_end(fd);
+    raw_say(fd, "flood 1 8000000");
+    uint64_t before = swamp__taken_bytes(end);
+    for (size_t seen = 0; seen < 100000;) {
+        ssize_t n = read(fd, bytes, sizeof(bytes));
+        ck_assert_int_gt(n, 0);
+        seen += (size_t)n;
+    }
+    ck_assert_uint_gt(swamp__taken_bytes(end), before);
+    close(fd);
+    core_await(&fixture.core, &fixture.core.freed, 1);
+    net_stop(&fixture);
+}
+END_TEST
+
+/* It has read all that came and goes, with more on its way: the loop must not turn round its end of file for ever. */
+START_TEST(a_reader_that_goes_in_mid_batch_holds_nobody_up)
+{
+    int fd, other, small = 4096;
+    char bytes[65536];
+    raw_frame frame;
+
+    net_start(&fixture, _i, NULL, NULL);
+    other = raw_websocket(fixture.port);
+    fd = raw_websocket(fixture.port);
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+    raw_say(fd, "flood 1 8000000");
+    for (size_t seen = 0; seen < 100000;) {
+        ssize_t n = read(fd, bytes, sizeof(bytes));
+        ck_assert_int_gt(n, 0);
+        seen += (size_t)n;
+    }
+    close(fd);
+    core_await(&fixture.core, &fixture.core.freed, 1);
+    raw_say(other, "echo still here");
+    raw_read_frame(other, &frame);
+    ck_assert_str_eq(frame.payload, "still here");
+    raw_frame_free(&frame);
+    close(other);
+    core_await(&fixture.core, &fixture.core.freed, 2);
+    net_stop(&fixture);
+}
+END_TEST
+
 START_TEST(a_message_above_the_limit_ends_with_1009)
 {
     static char big[SWAMP__MESSAGE_MAX + 1];
@@ -413,6 +538,10 @@ suite(void)
     tcase_add_loop_test(tc, a_bad_upgrade_header_ends_the_connection, 0, NET_LOOPS);
     tcase_add_loop_test(tc, batches_arrive_byte_for_byte, 0, NET_LOOPS);
     tcase_add_loop_test(tc, messages_are_put_together_from_their_pieces, 0, NET_LOOPS);
+    tcase_add_loop_test(tc, a_message_may_be_cut_inside_a_character, 0, NET_LOOPS);
+    tcase_add_loop_test(tc, an_accepted_socket_holds_little_and_is_not_inherited, 0, NET_LOOPS);
+    tcase_add_loop_test(tc, bytes_taken_are_counted_while_a_batch_is_under_way, 0, NET_LOOPS);
+    tcase_add_loop_test(tc, a_reader_that_goes_in_mid_batch_holds_nobody_up, 0, NET_LOOPS);
     tcase_add_loop_test(tc, a_message_above_the_limit_ends_with_1009, 0, NET_LOOPS);
     tcase_add_loop_test(tc, invalid_utf8_ends_with_1007, 0, NET_LOOPS);
     tcase_add_loop_test(tc, our_close_code_and_reason_reach_the_peer, 0, NET_LOOPS);

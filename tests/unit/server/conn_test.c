@@ -55,6 +55,25 @@ START_TEST(slow_reader_is_judged_by_bytes_taken_not_by_pongs)
 }
 END_TEST
 
+/* One large event over a thin line: no batch is whole for minutes, but some of its bytes go all the time. */
+START_TEST(reader_of_a_few_bytes_each_50_s_is_kept_and_closed_60_s_after_the_last)
+{
+    start_run(peer, "r");
+    peer->mute = 1;
+    peer->blocked = 1;
+    fake_server_emit(server, 0, 1);
+    for (int i = 0; i < 6; i++) {
+        advance(50000);
+        ck_assert_int_eq(peer->closed, 0);
+        peer->taken += 100;
+    }
+    advance(59999);
+    ck_assert_int_eq(peer->closed, 0);
+    advance(15002); /* it is looked at four times a minute */
+    ck_assert_int_eq(peer->closed, 4001);
+}
+END_TEST
+
 START_TEST(short_stall_timeout_is_not_late)
 {
     tear_down();
@@ -132,9 +151,11 @@ START_TEST(one_connection_too_many_is_busy)
 {
     static const swamp__transport unused = {0};
     swamp__conn *conn = NULL;
-    server->instance->options.max_connections = 1;
+    server->instance->options.max_connections = 2;
+    fake_peer *second = fake_peer_new(server); /* at the limit */
     ck_assert_int_eq(swamp__conn_new(&conn, server->instance, &unused, NULL, "anonymous"), SWAMP_E_BUSY);
     ck_assert_ptr_null(conn);
+    fake_peer_free(second);
 }
 END_TEST
 
@@ -184,6 +205,7 @@ suite(void)
     tcase_add_test(tests, answered_pings_keep_a_silent_connection);
     tcase_add_test(tests, peer_that_takes_nothing_is_closed_4001_and_not_before_stall_timeout);
     tcase_add_test(tests, slow_reader_is_judged_by_bytes_taken_not_by_pongs);
+    tcase_add_test(tests, reader_of_a_few_bytes_each_50_s_is_kept_and_closed_60_s_after_the_last);
     tcase_add_test(tests, short_stall_timeout_is_not_late);
     tcase_add_test(tests, second_use_of_an_active_id_is_duplicate_id_and_the_first_goes_on);
     tcase_add_test(tests, request_100_is_taken_and_101_is_too_many);

@@ -30,6 +30,11 @@ static const struct {
     {"api.example", "https://API.example", NULL, 0, 1},
     {"api.example:8443", "https://api.example", NULL, 0, 0},
     {"api.example", "https://evil.example", NULL, 0, 0},
+    {"api.example", "http://localhost:3000", NULL, 0, 1}, /* this host or loopback */
+    {"api.example", "http://127.0.0.1", NULL, 0, 1},
+    {"api.example", "http://localhost.evil.example", NULL, 0, 0},
+    {"api.example", "null", NULL, 0, 0},
+    {NULL, "https://evil.example", NULL, 0, 0},
 };
 
 START_TEST(host_and_origin)
