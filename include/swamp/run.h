@@ -168,7 +168,9 @@ SWAMP_API int swamp_run_update(swamp_run *run, const char *run_json, size_t len)
  *
  * The last event is withheld until the final record is committed; then the viewers get it and "done".
  * Does not wait for that. The handle is consumed and may not be used again. In last_event_json a member
- * "run" with the value null is replaced by the final RUN as it was recorded.
+ * "run" with the value null is replaced by the final RUN as it was recorded. A last event that is refused is
+ * replaced by {"kind":"completed","run":RUN}, whose status says failed; a run that the server ends by itself gets
+ * that, or {"kind":"cancelled","run":RUN}.
  *
  * @param      run              consumed, whatever is returned
  * @param      status           SWAMP_RUN_SUCCEEDED, _FAILED, _CANCELLED

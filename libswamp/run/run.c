@@ -209,6 +209,14 @@ swamp__run_update(swamp_run *run, const char *json, size_t len)
     return rc;
 }
 
+/* PROTOCOL 3: the last event says how a run ended, also where the host did not, or not so that it could be kept. */
+static char *
+own_last_event(int status)
+{
+    return swamp__strdup(status == SWAMP_RUN_CANCELLED ? "{\"kind\":\"cancelled\",\"run\":null}"
+                                                       : "{\"kind\":\"completed\",\"run\":null}");
+}
+
 /* An end as it was checked and copied, before it goes into the mailbox. */
 typedef struct run_end {
     int status;
@@ -241,6 +249,10 @@ prepare_end(run_end *end, const char *last, size_t last_len, const char *json, s
     }
     if (rc != SWAMP_OK)
         end->status = SWAMP_RUN_FAILED;
+    if (last && !end->last_event) {
+        end->last_event = own_last_event(end->status);
+        end->last_event_len = end->last_event ? strlen(end->last_event) : 0;
+    }
     return rc;
 }
 
@@ -292,9 +304,11 @@ swamp__run_finish(swamp_run *run, int status, const char *last, size_t last_len,
 int
 swamp__run_post_end(swamp_run *run, int status)
 {
-    run_end end = {.status = status};
+    run_end end = {.status = status, .last_event = own_last_event(status)};
+    end.last_event_len = end.last_event ? strlen(end.last_event) : 0;
     pthread_mutex_lock(&run->lock);
     int posted = post_end(run, &end);
     pthread_mutex_unlock(&run->lock);
+    swamp__free(end.last_event);
     return posted;
 }

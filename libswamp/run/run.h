@@ -117,7 +117,7 @@ int swamp__run_finish(swamp_run *run, int status, const char *last, size_t last_
 /* For life.c. Under the run's lock: appends a checked event and keeps count of all logs. SWAMP_OK,
  * SWAMP_E_NOMEM. */
 int swamp__run_append(swamp_run *run, const char *json, size_t len);
-/* Core's thread: an end without a last event: 1, or 0: there is an end already. */
+/* Core's thread: an end with a last event of the library's own: 1, or 0: there is an end already. */
 int swamp__run_post_end(swamp_run *run, int status);
 /* Appends the withheld last event, the value null of its member "run" replaced by the final RUN. */
 void swamp__run_splice(swamp__buf *out, const char *event, size_t len, const char *final_json,

@@ -152,6 +152,9 @@ START_TEST(the_last_update_wins)
 }
 END_TEST
 
+/* What stands in for a last event that was refused: the viewers must hear how it ended (PROTOCOL 3). */
+#define FAILED "{\"kind\":\"completed\",\"run\":null}"
+
 START_TEST(finish_keeps_what_is_good_of_a_bad_end)
 {
     static const struct {
@@ -163,10 +166,10 @@ START_TEST(finish_keeps_what_is_good_of_a_bad_end)
         {SWAMP_RUN_SUCCEEDED, "{\"k\":1}", "{\"j\":1}", SWAMP_OK, SWAMP_RUN_SUCCEEDED, "{\"k\":1}",
          "{\"j\":1}"},
         {SWAMP_RUN_CANCELLED, NULL, NULL, SWAMP_OK, SWAMP_RUN_CANCELLED, NULL, NULL},
-        {SWAMP_RUN_SUCCEEDED, "{\"seq\":1}", "{\"j\":1}", SWAMP_E_INVALID, SWAMP_RUN_FAILED, NULL,
+        {SWAMP_RUN_SUCCEEDED, "{\"seq\":1}", "{\"j\":1}", SWAMP_E_INVALID, SWAMP_RUN_FAILED, FAILED,
          "{\"j\":1}"},
         {SWAMP_RUN_SUCCEEDED, "{\"k\":1}", "{", SWAMP_E_JSON, SWAMP_RUN_FAILED, "{\"k\":1}", NULL},
-        {SWAMP_RUN_SUCCEEDED, "{\"k\":1,\"k\":2}", NULL, SWAMP_E_RULES, SWAMP_RUN_FAILED, NULL, NULL},
+        {SWAMP_RUN_SUCCEEDED, "{\"k\":1,\"k\":2}", NULL, SWAMP_E_RULES, SWAMP_RUN_FAILED, FAILED, NULL},
         {0, "{\"k\":1}", NULL, SWAMP_E_INVALID, SWAMP_RUN_FAILED, "{\"k\":1}", NULL},
         {4, "{\"k\":1}", NULL, SWAMP_E_INVALID, SWAMP_RUN_FAILED, "{\"k\":1}", NULL},
     };

@@ -157,8 +157,13 @@ START_TEST(host_that_never_answers_a_cancel_does_not_hold_the_stop)
     swamp__instance_stop(server->instance, 0);
     advance(9000);
     ck_assert_int_eq(server->ended, 0);
+    expect(peer, "server.drain", NULL);
     advance(3000);
     ck_assert_int_eq(server->ended, SWAMP_END);
+    /* PROTOCOL 3: the last event says how it ended, though the host never said it */
+    expect(peer, "\"kind\":\"cancelled\",\"run\":{\"id\":", "\"status\":\"cancelled\"",
+           "\"interruptReason\":\"instance_shutdown\"", "\"seq\":1}}", NULL);
+    expect(peer, "{\"type\":\"done\",\"id\":\"r\"}", NULL);
     ck_assert_uint_eq(swamp__instance_host_runs(server->instance), 1);
     ck_assert_ptr_nonnull(strstr(stored(key), "\"interruptReason\":\"instance_shutdown\""));
 }
