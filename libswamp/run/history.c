@@ -10,9 +10,6 @@
 #include "../wire/document.h"
 #include "pages.h"
 
-/* Run ids of one minute share their first 10 characters; people are shown the last 8. */
-#define PREFIX_MIN 13
-#define SUFFIX_MIN 8
 #define NAME_TRIES 8 /* index keys looked at for one name */
 
 struct getter {
@@ -100,10 +97,10 @@ find_part(struct getter *getter, const char *text, struct part *part)
     memset(part, 0, sizeof *part);
     part->len = strlen(text);
     int rc = SWAMP_OK;
-    if (part->len >= PREFIX_MIN)
+    if (part->len >= SWAMP__HISTORY_PREFIX_MIN)
         rc = swamp__pages_each(getter->store, prefix.text, NULL, SWAMP_STORE_KEYS_ONLY, getter->timeout_ms,
                                match_part, part);
-    if (rc != SWAMP_OK || part->matches || part->len < SUFFIX_MIN)
+    if (rc != SWAMP_OK || part->matches || part->len < SWAMP__HISTORY_SUFFIX_MIN)
         return rc;
     part->suffix = text;
     return swamp__pages_each(getter->store, SWAMP__KEYS_RUNS, NULL, SWAMP_STORE_KEYS_ONLY, getter->timeout_ms,

@@ -9,6 +9,11 @@
 #include "../util/buf.h"
 #include "../wire/document.h"
 
+/* Characters of a part of a run id that may name it: ids of one minute share their first 10, people are shown the
+ * last 8. */
+#define SWAMP__HISTORY_PREFIX_MIN 13
+#define SWAMP__HISTORY_SUFFIX_MIN 8
+
 /*
  * workflow.history.get (PROTOCOL 2): exact run id, else workflow name (its latest run), else a unique prefix
  * (13 or more) or suffix (8 or more) of a run id. Appends the RUN. SWAMP_OK; SWAMP_ABSENT; SWAMP_CONFLICT:

@@ -47,14 +47,20 @@ swamp__cancel_run(swamp__instance *instance, swamp_run *run, const char *reason,
     return 1;
 }
 
-void
-swamp__instance_cancel(swamp__instance *instance, const char *run_id, const char *reason)
+static void
+cancel_anywhere(swamp__instance *instance, const char *run_id, const char *requested_by, const char *reason)
 {
     swamp_run *run = swamp__registry_find(instance->registry, run_id);
     if (run)
-        (void)swamp__cancel_run(instance, run, reason ? reason : "", NULL);
+        (void)swamp__cancel_run(instance, run, reason, NULL);
     else if (instance->has_store)
-        (void)swamp__cancel_elsewhere(instance, run_id, "host", reason ? reason : "");
+        (void)swamp__cancel_elsewhere(instance, run_id, requested_by, reason);
+}
+
+void
+swamp__instance_cancel(swamp__instance *instance, const char *run_id, const char *reason)
+{
+    cancel_anywhere(instance, run_id, "host", reason ? reason : "");
 }
 
 /* Runs of another instance. */
@@ -106,7 +112,7 @@ swamp__cancel_frame(swamp__conn *conn, const swamp__request *request)
 {
     swamp__ticket *ticket = swamp__ticket_find(conn, request->id);
     if (!ticket) {
-        swamp__instance_cancel(conn->instance, request->id, "");
+        cancel_anywhere(conn->instance, request->id, conn->principal, "");
         return;
     }
     switch (ticket->type) {
@@ -116,7 +122,7 @@ swamp__cancel_frame(swamp__conn *conn, const swamp__request *request)
         break;
     case SWAMP__REQ_ATTACH:
         if (ticket->run_id) /* it waits for the run's whereabouts */
-            swamp__instance_cancel(conn->instance, ticket->run_id, "");
+            cancel_anywhere(conn->instance, ticket->run_id, conn->principal, "");
         else
             swamp__viewer_cancel(ticket);
         break;

@@ -2,9 +2,12 @@
 #include "../wire/document.h"
 #include "inner.h"
 
+/* What a text may mean, as in history.c: a run's id, else its workflow's name, else a part of one id only. */
 typedef struct find {
-    const char *id_or_name;
-    swamp_run *found;
+    const char *text;
+    size_t len;
+    swamp_run *exact, *named, *prefixed, *suffixed;
+    size_t prefixes, suffixes;
 } find;
 
 static int
@@ -12,27 +15,50 @@ match_run(const char *key, void *value, void *user)
 {
     find *wanted = user;
     swamp_run *run = value;
+    size_t len = strlen(key);
     if (run->state == SWAMP__RUN_ADMITTED || run->state == SWAMP__RUN_CLEANING)
         return 0;
-    if (strcmp(key, wanted->id_or_name) == 0) {
-        wanted->found = run;
+    if (strcmp(key, wanted->text) == 0) {
+        wanted->exact = run;
         return 1;
     }
     /* By name the latest: ids are in the order of time. */
-    if (run->resource_name && strcmp(run->resource_name, wanted->id_or_name) == 0 &&
-        (!wanted->found || strcmp(run->id, wanted->found->id) > 0))
-        wanted->found = run;
+    if (run->resource_name && strcmp(run->resource_name, wanted->text) == 0 &&
+        (!wanted->named || strcmp(run->id, wanted->named->id) > 0))
+        wanted->named = run;
+    if (wanted->len >= SWAMP__HISTORY_PREFIX_MIN && strncmp(key, wanted->text, wanted->len) == 0) {
+        wanted->prefixed = run;
+        wanted->prefixes++;
+    }
+    if (wanted->len >= SWAMP__HISTORY_SUFFIX_MIN && len > wanted->len &&
+        strcmp(key + len - wanted->len, wanted->text) == 0) {
+        wanted->suffixed = run;
+        wanted->suffixes++;
+    }
     return 0;
 }
 
-int
-swamp__here_history_get(swamp__instance *instance, const char *id_or_name, swamp__buf *out)
+/* The run that is meant; NULL: none, or *matches says how many. */
+static const swamp_run *
+find_run(swamp__instance *instance, const char *text, size_t *matches)
 {
-    find wanted = {.id_or_name = id_or_name};
+    find wanted = {.text = text, .len = strlen(text)};
     swamp__map_each(instance->registry->runs, match_run, &wanted);
-    const swamp_run *run = wanted.found;
+    if (wanted.exact || wanted.named)
+        return wanted.exact ? wanted.exact : wanted.named;
+    *matches = wanted.prefixes ? wanted.prefixes : wanted.suffixes;
+    if (*matches > 1)
+        return NULL;
+    return wanted.prefixed ? wanted.prefixed : wanted.suffixed;
+}
+
+int
+swamp__here_history_get(swamp__instance *instance, const char *id_or_name, swamp__buf *out, size_t *matches)
+{
+    *matches = 0;
+    const swamp_run *run = find_run(instance, id_or_name, matches);
     if (!run)
-        return SWAMP_ABSENT;
+        return *matches ? SWAMP_CONFLICT : SWAMP_ABSENT;
     swamp__run_owned owned = {.id = run->id,
                               .status = swamp__run_status_text(run),
                               .instance_id = instance->options.instance_id,
@@ -74,6 +100,40 @@ count_row(const char *key, void *value, void *user)
     return 0;
 }
 
+/* PROTOCOL 4: null where it does not apply; an ended run has no process that could be stale. */
+static void
+put_members(const swamp__instance *instance, const swamp_run *run, swamp__buf *row)
+{
+    const swamp__instance_options *options = &instance->options;
+    int is_active = run->state != SWAMP__RUN_FINISHED;
+    int is_workflow = strncmp(run->kind, "workflow", 8) == 0;
+    char heartbeat_at[SWAMP__ISO_SIZE];
+    swamp__buf_text(row, "{");
+    swamp__json_put_member(row, "id", run->id);
+    swamp__json_put_member(row, "runKind", run->kind);
+    swamp__buf_text(row, ",\"modelType\":null,\"methodName\":null");
+    if (is_workflow && run->resource_name)
+        swamp__json_put_member(row, "workflowName", run->resource_name);
+    else
+        swamp__buf_text(row, ",\"workflowName\":null");
+    if (is_active) {
+        swamp__json_put_member_i64(row, "pid", options->pid);
+        swamp__json_put_member(row, "hostname", options->hostname);
+    } else {
+        swamp__buf_text(row, ",\"pid\":null,\"hostname\":null");
+    }
+    swamp__json_put_member(row, "status", swamp__run_status_text(run));
+    swamp__json_put_member(row, "startedAt", run->started_at);
+    if (is_active) {
+        swamp__clock_iso(instance->world->unix_ms(instance->world->self), heartbeat_at);
+        swamp__json_put_member(row, "heartbeatAt", heartbeat_at);
+        swamp__buf_text(row, ",\"stale\":false");
+    } else {
+        swamp__buf_text(row, ",\"heartbeatAt\":null,\"stale\":null");
+    }
+    swamp__json_put_member(row, "initiatedBy", run->principal);
+}
+
 /* Prepends, since the registry is in order of insertion and the newest run comes first. */
 static int
 put_row(const char *key, void *value, void *user)
@@ -81,30 +141,16 @@ put_row(const char *key, void *value, void *user)
     (void)key;
     rows *list = user;
     const swamp_run *run = value;
-    const swamp__instance_options *options = &list->instance->options;
     if (!is_wanted(list, run))
         return 0;
     if (list->skip) {
         list->skip--;
         return 0;
     }
-    char heartbeat_at[SWAMP__ISO_SIZE];
-    swamp__clock_iso(list->instance->world->unix_ms(list->instance->world->self), heartbeat_at);
     swamp__buf row, all;
     swamp__buf_init(&row);
     swamp__buf_init(&all);
-    swamp__buf_text(&row, "{");
-    swamp__json_put_member(&row, "id", run->id);
-    swamp__json_put_member(&row, "runKind", run->kind);
-    swamp__buf_text(&row, ",\"modelType\":null,\"methodName\":null");
-    swamp__json_put_member(&row, "workflowName", run->resource_name);
-    swamp__json_put_member_i64(&row, "pid", options->pid);
-    swamp__json_put_member(&row, "hostname", options->hostname);
-    swamp__json_put_member(&row, "status", swamp__run_status_text(run));
-    swamp__json_put_member(&row, "startedAt", run->started_at);
-    swamp__json_put_member(&row, "heartbeatAt", heartbeat_at);
-    swamp__buf_text(&row, ",\"stale\":false");
-    swamp__json_put_member(&row, "initiatedBy", run->principal);
+    put_members(list->instance, run, &row);
     swamp__buf_text(&row, list->out->len ? "}," : "}");
     swamp__buf_append(&all, row.data, row.len);
     swamp__buf_append(&all, list->out->data, list->out->len);

@@ -263,8 +263,8 @@ void swamp__instances_put_self(const swamp__instance *instance,
                                swamp__buf *out); /* without a store: one row */
 
 /* here.c: answers from the registry alone, for an instance without a store */
-int swamp__here_history_get(swamp__instance *instance, const char *id_or_name,
-                            swamp__buf *out); /* SWAMP_OK, SWAMP_ABSENT, < 0 */
+int swamp__here_history_get(swamp__instance *instance, const char *id_or_name, swamp__buf *out,
+                            size_t *matches); /* as swamp__history_get() */
 int swamp__here_history_list(swamp__instance *instance, const swamp__request *request, swamp__buf *out);
 
 /* stop.c */

@@ -115,8 +115,9 @@ swamp__query_history_get(swamp__ticket *ticket, const swamp__request *request)
     if (!instance->has_store) {
         swamp__buf found;
         swamp__buf_init(&found);
-        int rc = swamp__here_history_get(instance, request->name, &found);
-        answer_history(ticket, rc, &found, 0);
+        size_t matches;
+        int rc = swamp__here_history_get(instance, request->name, &found, &matches);
+        answer_history(ticket, rc, &found, matches);
         swamp__buf_free(&found);
         return;
     }

@@ -123,6 +123,7 @@ START_TEST(host_that_cannot_take_the_run_on_ends_it_as_failed)
     send_start(peer, "r");
     advance(20);
     expect(peer, "run.accepted", NULL);
+    expect(peer, "\"kind\":\"completed\",\"run\":{\"id\":", "\"status\":\"failed\"", "\"seq\":1}}", NULL);
     expect(peer, "{\"type\":\"done\",\"id\":\"r\"}", NULL);
     fake_peer_send(
         peer,
@@ -200,6 +201,65 @@ START_TEST(without_a_store_runs_start_end_and_are_known_here)
 }
 END_TEST
 
+static void
+send_history_get(const char *text)
+{
+    char request[300];
+    snprintf(request, sizeof request,
+             "{\"type\":\"workflow.history.get\",\"id\":\"h\",\"payload\":{\"workflowIdOrName\":\"%s\"}}",
+             text);
+    fake_peer_send(peer, request);
+}
+
+/* PROTOCOL 2: also without a store a part of an id names a run, if it is long enough and of one id only. */
+START_TEST(without_a_store_a_part_of_an_id_names_the_run)
+{
+    char first[64], second[64], found[80], part[64];
+    snprintf(first, sizeof first, "%s", start_run(peer, "a")->id);
+    snprintf(second, sizeof second, "%s", start_run(peer, "b")->id);
+    snprintf(found, sizeof found, "\"data\":{\"id\":\"%s\"", first);
+    send_history_get(first + 36 - 8);
+    expect(peer, found, NULL);
+    send_history_get(first + 36 - 7);
+    expect(peer, "\"id\":\"h\"", "not_found", NULL);
+    size_t shared = 0;
+    while (first[shared] == second[shared])
+        shared++;
+    ck_assert_uint_lt(shared, 36);
+    snprintf(part, sizeof part, "%.*s", (int)(shared < 13 ? 13 : shared + 1), first);
+    send_history_get(part);
+    expect(peer, found, NULL);
+    snprintf(part, sizeof part, "%.12s", first);
+    send_history_get(part);
+    expect(peer, "\"id\":\"h\"", "not_found", NULL);
+    if (shared >= 13) {
+        snprintf(part, sizeof part, "%.13s", first);
+        send_history_get(part);
+        expect(peer, "\"id\":\"h\"", "invalid_request", "2 runs", NULL);
+    }
+}
+END_TEST
+
+/* PROTOCOL 4: the same row as from a store; null where it does not apply. */
+START_TEST(without_a_store_rows_are_complete)
+{
+    start_run(peer, "r");
+    send_plain(peer, "run.history", "l");
+    expect(peer,
+           "\"runKind\":\"workflow-run\",\"modelType\":null,\"methodName\":null,\"workflowName\":\"quick\",",
+           "\"pid\":7,\"hostname\":\"host\",\"status\":\"running\",\"startedAt\":\"", "\"heartbeatAt\":\"",
+           "\"stale\":false,\"initiatedBy\":\"anonymous\"}", NULL);
+    fake_server_finish(server, 0, SWAMP_RUN_SUCCEEDED);
+    expect_event(peer, "r", 1);
+    expect(peer, "\"type\":\"done\"", NULL);
+    send_plain(peer, "run.history", "l");
+    expect(peer, "\"pid\":null,\"hostname\":null,\"status\":\"succeeded\"",
+           "\"heartbeatAt\":null,\"stale\":null,\"initiatedBy\":\"anonymous\"}", NULL);
+    fake_peer_send(peer, "{\"type\":\"run.history\",\"id\":\"l\",\"payload\":{\"active\":true}}");
+    expect(peer, "\"payload\":{\"runs\":[]}}", NULL);
+}
+END_TEST
+
 static Suite *
 suite(void)
 {
@@ -221,6 +281,8 @@ suite(void)
     TCase *storeless = tcase_create("storeless");
     tcase_add_checked_fixture(storeless, set_up_storeless, tear_down);
     tcase_add_test(storeless, without_a_store_runs_start_end_and_are_known_here);
+    tcase_add_test(storeless, without_a_store_a_part_of_an_id_names_the_run);
+    tcase_add_test(storeless, without_a_store_rows_are_complete);
     suite_add_tcase(suite, storeless);
     return suite;
 }

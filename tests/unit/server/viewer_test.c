@@ -1,4 +1,5 @@
 /* Viewers: the same bytes for all, no hole and no double, gaps told exactly, one terminal frame. */
+#include "../../../libswamp/util/alloc.h"
 #include "fixture.h"
 
 START_TEST(viewers_of_one_connection_get_identical_bytes)
@@ -167,6 +168,74 @@ START_TEST(a_batch_has_at_most_64_KiB_and_a_larger_event_goes_alone)
 }
 END_TEST
 
+/* PROTOCOL 3 and DESIGN 7: the largest event that there is arrives whole, its seq behind its own bytes. */
+START_TEST(event_of_256_kib_arrives_whole_and_one_byte_more_is_refused)
+{
+    static char event[SWAMP__EVENT_MAX + 1];
+    start_run(peer, "r");
+    memset(event, 'x', sizeof event);
+    memcpy(event, "{\"kind\":\"", 9);
+    memcpy(event + SWAMP__EVENT_MAX - 2, "\"}", 2);
+    ck_assert_int_eq(swamp__run_emit(server->runs[0], event, SWAMP__EVENT_MAX), SWAMP_OK);
+    const char *frame = fake_peer_wait(peer, 1);
+    ck_assert_ptr_nonnull(frame);
+    const char *at = strstr(frame, "\"event\":") + 8;
+    ck_assert_int_eq(memcmp(at, event, SWAMP__EVENT_MAX - 1), 0);
+    ck_assert_str_eq(at + SWAMP__EVENT_MAX - 1, ",\"seq\":1}}");
+    memcpy(event + SWAMP__EVENT_MAX - 2, "x\"}", 3);
+    ck_assert_int_eq(swamp__run_emit(server->runs[0], event, sizeof event), SWAMP_E_TOO_BIG);
+    expect_nothing(peer, 10);
+}
+END_TEST
+
+/* DESIGN 2: between log and socket nothing is allocated; the log's own chunks are, before. */
+START_TEST(nothing_is_allocated_between_log_and_socket)
+{
+    swamp_run *run = start_run(peer, "r");
+    send_attach(peer, "again", run->id, 0);
+    advance(1);
+    swamp__buf out;
+    swamp__buf_init(&out);
+    for (int round = 0; round < 50; round++) {
+        peer->blocked = 1;
+        fake_server_emit(server, 0, 1000);
+        unsigned long before = swamp__alloc_count();
+        swamp__instance_collect(server->instance);
+        for (int more = 1; more; swamp__buf_clear(&out))
+            more = swamp__conn_fill(peer->conn, &out);
+        if (round > 0) /* the first one sizes the scratch buffer */
+            ck_assert_uint_eq(swamp__alloc_count(), before);
+    }
+    swamp__buf_free(&out);
+    ck_assert_uint_eq(run->viewer_count, 2);
+}
+END_TEST
+
+/* DESIGN 7: for a viewer nothing is queued; what it does not take stays in the run's one log, or is evicted there. */
+START_TEST(stalled_viewer_costs_nothing_but_its_cursor)
+{
+    tear_down();
+    fake_server_options(&options);
+    options.run_log_bytes = 100000;
+    set_up();
+    swamp_run *run = start_run(peer, "r");
+    fake_peer *reader = fake_peer_new(server);
+    send_attach(reader, "a", run->id, 0);
+    advance(1);
+    size_t had = peer->conn->outbox.cap;
+    peer->blocked = 1;
+    for (int i = 0; i < 50; i++) {
+        fake_server_emit(server, 0, 1000);
+        advance(1);
+    }
+    ck_assert_uint_eq(peer->conn->outbox.len, 0);
+    ck_assert_uint_eq(peer->conn->outbox.cap, had);
+    ck_assert_uint_le(swamp__event_log_bytes(run->log), 100000);
+    ck_assert_int_eq(peer->closed, 0);
+    fake_peer_free(reader);
+}
+END_TEST
+
 /* DESIGN 3: many viewers share a window of 5 ms, the first event of a burst goes out at once; few never wait.
  */
 static size_t
@@ -242,6 +311,9 @@ suite(void)
     tcase_add_test(tests, last_event_and_done_come_after_the_record_and_with_it_in_them);
     tcase_add_test(tests, final_commit_that_waits_ends_viewers_as_unavailable);
     tcase_add_test(tests, a_batch_has_at_most_64_KiB_and_a_larger_event_goes_alone);
+    tcase_add_test(tests, event_of_256_kib_arrives_whole_and_one_byte_more_is_refused);
+    tcase_add_test(tests, nothing_is_allocated_between_log_and_socket);
+    tcase_add_test(tests, stalled_viewer_costs_nothing_but_its_cursor);
     tcase_add_test(tests, few_viewers_never_wait);
     tcase_add_test(tests, many_viewers_share_a_window);
     tcase_add_test(tests, slow_viewer_gets_its_end_after_the_run_has_left_the_registry);
