@@ -1,5 +1,4 @@
-/* `swamp completions`: commands and flags for bash, zsh and fish, made of the same tables as everything else.
- */
+/* `swamp completions`: commands and flags for bash, zsh and fish, made of the same tables as everything else. */
 #include <string.h>
 #include "cmd.h"
 #include "out.h"

@@ -1,5 +1,4 @@
-/* `swamp doctor`: looks at the store's file, the instances and the runs, and names what somebody should do.
- */
+/* `swamp doctor`: looks at the store's file, the instances and the runs, and names what somebody should do. */
 #include <stdarg.h>
 #include "cmd.h"
 #include "doctor.h"

@@ -121,8 +121,7 @@ is_over(struct instance *one, int stopping)
     return over;
 }
 
-/* The first signal: a planned stop. The second: no more time for the runs. The third: the kernel's business.
- */
+/* The first signal: a planned stop. The second: no more time for the runs. The third: the kernel's business. */
 static void
 obey(struct instance *one, int count, int *stopping)
 {

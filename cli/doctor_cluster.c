@@ -1,5 +1,4 @@
-/* `swamp doctor`: the cluster as its records show it: heartbeats, clocks, runs without an owner (PROTOCOL 5).
- */
+/* `swamp doctor`: the cluster as its records show it: heartbeats, clocks, runs without an owner (PROTOCOL 5). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

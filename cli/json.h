@@ -1,5 +1,4 @@
-/* One tree for JSON and YAML: lines kept for messages, numbers kept as written, members found by exact name.
- */
+/* One tree for JSON and YAML: lines kept for messages, numbers kept as written, members found by exact name. */
 #ifndef SWAMP_CLI_JSON_H
 #define SWAMP_CLI_JSON_H
 

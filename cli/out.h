@@ -1,5 +1,4 @@
-/* Everything that the program writes: lines on stdout, status lines and the last word on stderr; any thread.
- */
+/* Everything that the program writes: lines on stdout, status lines and the last word on stderr; any thread. */
 #ifndef SWAMP_CLI_OUT_H
 #define SWAMP_CLI_OUT_H
 

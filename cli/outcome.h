@@ -12,8 +12,7 @@
 #define OUTCOME_REFUSED 7 /* for now: nothing was started */
 #define OUTCOME_CTRL_C 130
 
-/* Of an error's protocol code ("" or unknown: the status number decides). has_run: the run had been accepted.
- */
+/* Of an error's protocol code ("" or unknown: the status number decides). has_run: the run had been accepted. */
 int outcome_of_error(const char *code, int status, int has_run);
 
 /*

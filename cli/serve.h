@@ -7,12 +7,10 @@
 
 /* Flags to options, with the rules that span several flags. 0, or an exit code after one line. */
 int serve_read_options(const struct args *args, swamp_server_options *out);
-/* Room for the connections and the commands' pipes; lowers max_connections where the hard limit is too low.
- */
+/* Room for the connections and the commands' pipes; lowers max_connections where the hard limit is too low. */
 void serve_raise_limits(swamp_server_options *options);
 
-/* The log on stderr: text or JSON, with the time; swamp_log_fn, any thread. user: NULL, or not NULL for JSON.
- */
+/* The log on stderr: text or JSON, with the time; swamp_log_fn, any thread. user: NULL, or not NULL for JSON. */
 void serve_log(int level, const char *line, void *user);
 /* NULL for text. */
 void *serve_log_user(const struct args *args);

@@ -12,8 +12,7 @@ void show_add_elapsed(text *out, int64_t ms);
 void show_add_words(text *out, const char *words);
 /* Appends why a run failed: its first failed step and that step's error; nothing when there is none. */
 void show_add_cause(text *out, const json *run);
-/* An array's values, each by `row` under a heading; with --json each as one line of JSON, without the
- * heading. */
+/* An array's values, each by `row` under a heading; with --json each as one line of JSON, without the heading. */
 void show_rows(const json *rows, const char *heading, void (*row)(const json *value));
 /* What an interruption is called on a terminal: "instance died", "instance stopped", ... */
 const char *show_interruption(const char *reason);

@@ -40,8 +40,7 @@ store_open(swamp_store **out, const char *url, swamp_log_fn log, uint32_t log_le
     int rc = path ? swamp_store_sqlite_open(out, path, &options, &why) : swamp_store_memory_open(out);
     if (rc == SWAMP_OK)
         return 0;
-    /* a file that somebody else holds locked is refused for now; all else needs another path or other rights
-     */
+    /* a file that somebody else holds locked is refused for now; all else needs another path or other rights */
     code = rc == SWAMP_E_TIMEOUT ? OUTCOME_REFUSED : rc == SWAMP_E_NOMEM ? OUTCOME_FAILED : OUTCOME_USAGE;
     out_fail(code, NULL, "--store is \"%s\": %s", url, why ? why : swamp_status_text(rc));
     swamp_free(why);

@@ -1,5 +1,4 @@
-/* What a command talks to: a server by its URL, or without one the default store, as an observer in this
- * process. */
+/* What a command talks to: a server by its URL, or without one the default store, as an observer in this process. */
 #include <stdlib.h>
 #include <string.h>
 #include "memory.h"

@@ -1,5 +1,4 @@
-/* What a command talks to: a server by its URL, or without one the default store, as an observer in this
- * process. */
+/* What a command talks to: a server by its URL, or without one the default store, as an observer in this process. */
 #ifndef SWAMP_CLI_TARGET_H
 #define SWAMP_CLI_TARGET_H
 
@@ -24,8 +23,7 @@ struct target {
 
 /* 0; else an exit code, after one line. To be closed in both cases. */
 int target_open(struct target *out, const struct args *args);
-/* The client alone, for commands that follow a run; NULL url in out: no server was named. Results as above.
- */
+/* The client alone, for commands that follow a run; NULL url in out: no server was named. Results as above. */
 int target_open_client(struct target *out, const struct args *args);
 void target_close(struct target *target);
 

@@ -1,5 +1,4 @@
-/* What may go to a terminal: colours only where they are wanted, received text with control characters
- * escaped. */
+/* What may go to a terminal: colours only where they are wanted, received text with control characters escaped. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

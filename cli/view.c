@@ -1,5 +1,4 @@
-/* A run's events as a person sees them: a live view of jobs and steps on a terminal, plain lines elsewhere.
- */
+/* A run's events as a person sees them: a live view of jobs and steps on a terminal, plain lines elsewhere. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -240,8 +239,7 @@ paint_block(void *user)
 
 /* ---- the lines above it ---- */
 
-/* Output lines stand under a heading with their step, which comes again when another step spoke in between.
- */
+/* Output lines stand under a heading with their step, which comes again when another step spoke in between. */
 static void
 write_output(struct view *view, const json *event)
 {

@@ -1,5 +1,4 @@
-/* A run's events as a person sees them: a live view of jobs and steps on a terminal, plain lines elsewhere.
- */
+/* A run's events as a person sees them: a live view of jobs and steps on a terminal, plain lines elsewhere. */
 #ifndef SWAMP_CLI_VIEW_H
 #define SWAMP_CLI_VIEW_H
 

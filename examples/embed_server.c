@@ -1,5 +1,4 @@
-/* Embed a server: a host that runs "count", a workflow of ten events. Usage: embed_server [PORT]. Ends on
- * Ctrl-C. */
+/* Embed a server: a host that runs "count", a workflow of ten events. Usage: embed_server [PORT]. Ends on Ctrl-C. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,4 @@
-/* Write a store: the vtable's four members. This one keeps its records in another store and tells what is
- * written. */
+/* Write a store: the vtable's four members. This one keeps its records in another store and tells what is written. */
 #include <stdio.h>
 #include <swamp/swamp.h>
 
@@ -27,8 +26,7 @@ told_list(void *self, const char *prefix, const char *after, size_t limit, unsig
     return swamp_store_list(self, prefix, after, limit, flags, timeout_ms, sink, user);
 }
 
-/* All of it or nothing: every condition holds, or nothing is written. Return SWAMP_E_UNKNOWN when you cannot
- * tell. */
+/* All of it or nothing: every condition holds, or nothing is written. Return SWAMP_E_UNKNOWN when you cannot tell. */
 static int
 told_commit(void *self, const swamp_store_op *ops, size_t count, int timeout_ms, uint64_t *revision,
             size_t *failed)

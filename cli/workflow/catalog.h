@@ -9,8 +9,7 @@
 
 typedef struct workflow_catalog workflow_catalog;
 
-/* Reads nothing yet. Broken files are logged when they are read (log may be NULL), and are otherwise not
- * there. */
+/* Reads nothing yet. Broken files are logged when they are read (log may be NULL), and are otherwise not there. */
 workflow_catalog *workflow_catalog_new(const char *dir, swamp_log_fn log, void *log_user);
 void workflow_catalog_free(workflow_catalog *catalog); /* NULL is fine */
 

@@ -8,8 +8,7 @@
 #define LINE_MAX_BYTES                                                                                       \
     32768 /* a longer one is split here; as JSON, escaped, it is below an event's 256 KiB */
 
-/* Takes one line, without its line end; it may hold any bytes: text_add_json_part() replaces what is no
- * UTF-8. */
+/* Takes one line, without its line end; it may hold any bytes: text_add_json_part() replaces what is no UTF-8. */
 typedef void (*lines_sink)(void *user, const char *bytes, size_t len);
 
 /* {0} is a stream from which nothing came yet. */

@@ -40,8 +40,7 @@ process *process_start(const process_spec *spec, int64_t now_ms, char **error);
 
 size_t process_poll(const process *p, struct pollfd fds[PROCESS_FDS]); /* what to wait for; how many */
 int64_t process_due_ms(const process *p); /* call process_step() then at the latest; INT64_MAX: no need */
-/* Reads, looks, and ends what is due. 1: over: the command has ended, its output was read, its group is gone.
- */
+/* Reads, looks, and ends what is due. 1: over: the command has ended, its output was read, its group is gone. */
 int process_step(process *p, int64_t now_ms);
 /* TERM to the whole group, KILL after PROCESS_KILL_AFTER_MS; go on calling process_step(). */
 void process_stop(process *p, int64_t now_ms);

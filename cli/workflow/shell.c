@@ -98,8 +98,7 @@ starts_word(const shell_place *place)
     return place->before && strchr(" \t\n;&|()<>", place->before) != NULL;
 }
 
-/* `case` has lone closing parentheses: the end of a $(...) around it cannot be told without a whole parser.
- */
+/* `case` has lone closing parentheses: the end of a $(...) around it cannot be told without a whole parser. */
 static void
 end_word(shell_place *place)
 {

@@ -1,5 +1,4 @@
-/* fork and exec. Between the two only async-signal-safe calls are made: other threads' locks are held for
- * ever. */
+/* fork and exec. Between the two only async-signal-safe calls are made: other threads' locks are held for ever. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -96,8 +95,7 @@ tell(const plumbing *all, int where)
     _exit(127);
 }
 
-/* The shell must not inherit what the program made of its signals: libwebsockets ignores SIGPIPE (FACTS.md).
- */
+/* The shell must not inherit what the program made of its signals: libwebsockets ignores SIGPIPE (FACTS.md). */
 static void
 reset_signals(void)
 {

@@ -4,8 +4,7 @@
 
 #include <sys/types.h>
 
-/* outputs: the reading ends of its stdout and stderr, not blocking. -1: *error is a line that the caller
- * frees. */
+/* outputs: the reading ends of its stdout and stderr, not blocking. -1: *error is a line that the caller frees. */
 pid_t spawn_shell(const char *command, const char *dir, char *const *env, int outputs[2], char **error);
 
 #endif

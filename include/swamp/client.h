@@ -51,8 +51,8 @@ typedef struct swamp_session_options {
     uint32_t history_give_up_ms;  /* 60,000 where the server names no TTL, else 2 x TTL */
     uint32_t max_not_found;       /* 5 */
     uint32_t give_up_ms;          /* 300,000: unavailable and draining */
-    uint32_t
-        answer_timeout_ms; /* 120,000: an answer to run.attach, which a server may withhold for 2 x TTL */
+    /* 120,000: an answer to run.attach, which a server may withhold for 2 x TTL */
+    uint32_t answer_timeout_ms;
 } swamp_session_options;
 
 /* Sugar over swamp_session_next(): NULL members are skipped; called on the caller's thread. */

@@ -1,5 +1,4 @@
-/* The control-plane store: one vtable with get, list and commit, and the two stores that come with the
- * library. */
+/* The control-plane store: one vtable with get, list and commit, and the two stores that come with the library. */
 #ifndef SWAMP_STORE_H
 #define SWAMP_STORE_H
 

@@ -1,5 +1,4 @@
-/* One WebSocket channel of a session: over the network to a URL, or to a server of this process without a port.
- */
+/* One WebSocket channel of a session: over the network to a URL, or to a server of this process without a port. */
 #include <stdint.h>
 #include <swamp/status.h>
 #include "channel.h"

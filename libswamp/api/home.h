@@ -12,8 +12,7 @@ typedef struct swamp__lodger {
     void (*evict)(struct swamp__lodger *lodger); /* loop's thread; has left the list already */
 } swamp__lodger;
 
-/* Counted: the client or server that owns the loop, and each session, so that they may be freed in any order.
- */
+/* Counted: the client or server that owns the loop, and each session, so that they may be freed in any order. */
 typedef struct swamp__home {
     pthread_mutex_t lock;
     swamp__loop *loop;   /* NULL: closed */

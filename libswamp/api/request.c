@@ -1,5 +1,4 @@
-/* One request and its one answer, for a caller that waits: over the network, or to a server of this process.
- */
+/* One request and its one answer, for a caller that waits: over the network, or to a server of this process. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>

@@ -14,8 +14,7 @@ typedef struct swamp__settings {
  * allowed. */
 int swamp__settings_read(swamp__settings *out, const swamp_server_options *options, char *why, size_t cap);
 void swamp__settings_free(swamp__settings *settings);
-/* What the core is told; borrows from settings. address is where others reach this instance, "" when nobody
- * can. */
+/* What the core is told; borrows from settings. address is where others reach this instance, "" when nobody can. */
 void swamp__settings_for_instance(const swamp__settings *settings, const char *instance_id,
                                   const char *address, swamp__instance_options *out);
 

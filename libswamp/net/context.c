@@ -133,8 +133,7 @@ describe_tls(swamp__context *context, const swamp__loop_options *options,
             return rc;
         info->ssl_cert_filepath = options->cert_file;
         info->ssl_private_key_filepath = options->key_file;
-        /* lws makes a client's TLS context here too: it shall not load the system's CAs, 700 KB, for nothing.
-         */
+        /* lws makes a client's TLS context here too: it shall not load the system's CAs, 700 KB, for nothing. */
         info->options |= LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT | LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS;
         context->tls = 1;
     }

@@ -91,8 +91,7 @@ bind_socket(swamp__listener *listener, const swamp__listen_options *options, cha
         return SWAMP_E_ADDRESS;
     }
     setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    /* Both are inherited by what is accepted. The kernel would hold 3 to 4 MB for a stalled viewer otherwise.
-     */
+    /* Both are inherited by what is accepted. The kernel would hold 3 to 4 MB for a stalled viewer otherwise. */
     setsockopt(listener->fd, SOL_SOCKET, SO_SNDBUF, &sndbuf, sizeof(sndbuf));
     setsockopt(listener->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     if (bind(listener->fd, &at.any, len) == 0 && listen(listener->fd, BACKLOG) == 0)

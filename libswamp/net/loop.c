@@ -38,8 +38,7 @@ struct swamp__loop {
     swamp__timers timers;
     swamp__world world;
     source wake, clock;
-    int wake_fd; /* our own copy: any thread may write to it until the loop is freed, lws closes the other one
-                  */
+    int wake_fd; /* our own copy: any thread may write to it until the loop is freed, lws closes the other one */
     int64_t armed_ms; /* when the clock will tick */
     atomic_int woken; /* a wake-up is on its way */
     _Atomic int64_t ticked_ms;

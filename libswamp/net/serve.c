@@ -121,8 +121,7 @@ write_batch(swamp__peer *peer, struct lws *wsi)
     batch = swamp__listener_scratch(peer->listener);
     more = swamp__conn_fill(peer->conn, batch);
     if (swamp__buf_status(batch) < 0) {
-        /* Out of memory for a frame: without it the stream has a hole, so the client shall come back and
-         * resume. */
+        /* Out of memory for a frame: without it the stream has a hole, so the client shall come back and resume. */
         peer->closing = 1;
         peer->close_code = CLOSE_INTERNAL;
         return send_close(peer, wsi);

@@ -120,8 +120,7 @@ swamp__peer_upgrade(swamp__peer *peer, struct lws *wsi)
     swamp__instance *instance = swamp__listener_instance(peer->listener);
     char text[SHORT_HEADER];
 
-    /* The argument of this callback may point to freed memory when the header is a bad one: it is read again
-     * here. */
+    /* The argument of this callback may point to freed memory when the header is a bad one: it is read again here. */
     if (!swamp__peer_header(wsi, WSI_TOKEN_UPGRADE, text, sizeof(text)) || strcasecmp(text, "websocket") != 0)
         return -1;
     if (peer->conn || lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) == 0)

@@ -192,8 +192,7 @@ swamp__event_log_append(swamp__event_log *log, const char *json, size_t len, uin
 {
     assert(len >= 2 && json[0] == '{' && json[len - 1] == '}');
 
-    /* {"kind":"x" } becomes {"kind":"x","seq":7}, and { } becomes {"seq":7} (PROTOCOL 3: seq is the last
-     * member). */
+    /* {"kind":"x" } becomes {"kind":"x","seq":7}, and { } becomes {"seq":7} (PROTOCOL 3: seq is the last member). */
     size_t inside = len - 1;
     while (inside > 1 && strchr(" \t\r\n", json[inside - 1]))
         inside--;

@@ -38,8 +38,7 @@ size_t swamp__event_log_evict(swamp__event_log *log,
 
 #define SWAMP__LOG_NONE 0 /* the cursor is at the head */
 #define SWAMP__LOG_EVENT                                                                                     \
-    1                    /* *event and *len are set, borrowed until the lock is left; the cursor went on     \
-                          */
+    1 /* *event and *len are set, borrowed until the lock is left; the cursor went on     \ */
 #define SWAMP__LOG_GAP 2 /* *from .. *to were evicted; the cursor went behind them */
 int swamp__event_log_next(const swamp__event_log *log, swamp__log_cursor *cursor, const char **event,
                           size_t *len, uint64_t *from, uint64_t *to);

@@ -44,8 +44,7 @@ typedef struct swamp__pulse {
 
 void swamp__pulse_work(swamp__question *question, swamp_store *store);
 
-/* Takes a heartbeat away: that of a dead instance (`me` set), or the own one at a planned stop (`me` is "").
- */
+/* Takes a heartbeat away: that of a dead instance (`me` set), or the own one at a planned stop (`me` is ""). */
 typedef struct swamp__removal {
     swamp__question question;
     struct swamp__membership *membership;

@@ -88,8 +88,7 @@ match_part(void *user, const char *key, const void *value, size_t value_len, uin
     return 0;
 }
 
-/* Counts the runs whose id starts with the text, or, when there are none, ends with it. Only keys are read.
- */
+/* Counts the runs whose id starts with the text, or, when there are none, ends with it. Only keys are read. */
 static int
 find_part(struct getter *getter, const char *text, struct part *part)
 {

@@ -1,5 +1,4 @@
-/* Questions about runs that any instance can answer from the store: blocking procedures for the store thread.
- */
+/* Questions about runs that any instance can answer from the store: blocking procedures for the store thread. */
 #ifndef SWAMP_RUN_HISTORY_H
 #define SWAMP_RUN_HISTORY_H
 
@@ -22,8 +21,7 @@
 int swamp__history_get(swamp_store *store, const char *id_or_name, int timeout_ms, swamp__buf *out,
                        size_t *matches);
 
-/* 1 if the run is one of that workflow: index keys of long names are cut, so that the RUN has the last word.
- */
+/* 1 if the run is one of that workflow: index keys of long names are cut, so that the RUN has the last word. */
 int swamp__history_is_named(const swamp__run_facts *facts, const char *workflow_name);
 
 typedef struct swamp__history_query {

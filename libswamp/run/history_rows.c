@@ -1,5 +1,4 @@
-/* run.history and cluster.instances: the rows that people look at, newest first, read without reading
- * everything. */
+/* run.history and cluster.instances: the rows that people look at, newest first, read without reading everything. */
 #include "history.h"
 
 #include <assert.h>
@@ -233,8 +232,7 @@ list_workflow(struct rows *rows)
 static int
 list_rows(struct rows *rows)
 {
-    /* Active records before runs: a run that ends in between then shows as ended, not as running without an
-     * owner. */
+    /* Active records before runs: a run that ends in between then shows as ended, not as running without an owner. */
     int rc = list_active(rows);
     if (rc == SWAMP_OK && rows->status == SWAMP_OK)
         rc = swamp__pages_each(rows->store, SWAMP__KEYS_HEARTBEATS, NULL, 0, rows->query->timeout_ms,

@@ -89,8 +89,7 @@ leave(swamp__life *life, swamp_run *run)
     swamp__registry_remove(life->registry, run);
 }
 
-/* A run stays as long as the host holds it (life_visit comes again), and a lost one until its viewers were
- * told. */
+/* A run stays as long as the host holds it (life_visit comes again), and a lost one until its viewers were told. */
 static void
 leave_if_free(swamp__life *life, swamp_run *run)
 {

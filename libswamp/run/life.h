@@ -1,5 +1,4 @@
-/* The life of a run as the store sees it: admission, progress, the final commit, linger (DESIGN 6, PROTOCOL
- * 5). */
+/* The life of a run as the store sees it: admission, progress, the final commit, linger (DESIGN 6, PROTOCOL 5). */
 #ifndef SWAMP_RUN_LIFE_H
 #define SWAMP_RUN_LIFE_H
 
@@ -41,14 +40,11 @@ typedef struct swamp__life {
 
 /* Ask for the admission commit of a run in state ADMITTED whose resource is set. Answered by on.admitted. */
 void swamp__life_admit(swamp__life *life, swamp_run *run);
-/* Just before START is handed to the host: takes the host's reference, which finish gives back; duration
- * counts. */
+/* Just before START is handed to the host: takes the host's reference, which finish gives back; duration counts. */
 void swamp__life_started(swamp__life *life, swamp_run *run);
-/* Look at what the host's threads did: new events, progress, finish. Called for each run that registry_take
- * gives. */
+/* Look at what the host's threads did: new events, progress, finish. Called for each run that registry_take gives. */
 void swamp__life_visit(swamp__life *life, swamp_run *run);
-/* This instance was declared dead: every unfinished run becomes LOST, emit gives SWAMP_E_FENCED, no write
- * follows. */
+/* This instance was declared dead: every unfinished run becomes LOST, emit gives SWAMP_E_FENCED, no write follows. */
 void swamp__life_fence(swamp__life *life);
 /*
  * The host failed to take the run on (interrupt_reason NULL: its reference is dropped, it must not call

@@ -1,5 +1,4 @@
-/* How a run's writes go to the store and come back: the question's life, and what the log says of the store.
- */
+/* How a run's writes go to the store and come back: the question's life, and what the log says of the store. */
 #include "life_write.h"
 
 #include <assert.h>

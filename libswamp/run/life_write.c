@@ -150,8 +150,7 @@ swamp__write_admission(swamp__question *question, swamp_store *store)
         write->outcome = SWAMP__WRITE_DONE;
         break;
     case SWAMP_CONFLICT:
-        /* An id of its own was there already: a store that tried again after a lost answer. Look before
-         * leaving. */
+        /* An id of its own was there already: a store that tried again after a lost answer. Look before leaving. */
         write->outcome = batch.failed == OP_HEARTBEAT ? SWAMP__WRITE_FENCED : SWAMP__WRITE_UNKNOWN;
         break;
     case SWAMP_E_UNKNOWN:
@@ -198,8 +197,7 @@ swamp__write_final(swamp__question *question, swamp_store *store)
         return;
 
     begin_batch(&batch, write->me);
-    /* Only one commit can remove active-runs/{id} at this revision, so runs/{id} needs no condition of its
-     * own. */
+    /* Only one commit can remove active-runs/{id} at this revision, so runs/{id} needs no condition of its own. */
     add_remove(&batch, swamp__key_active_run(write->run_id), SWAMP_STORE_REVISION, write->active_revision);
     add_put(&batch, swamp__key_run(write->run_id), &write->value, SWAMP_STORE_ANY, 0);
     add_remove(&batch, swamp__key_cancel_request(write->me, write->run_id), SWAMP_STORE_ANY, 0);
@@ -207,8 +205,7 @@ swamp__write_final(swamp__question *question, swamp_store *store)
     if (rc == SWAMP_OK) {
         write->outcome = SWAMP__WRITE_DONE;
     } else if (rc == SWAMP_CONFLICT || rc == SWAMP_E_UNKNOWN) {
-        /* DESIGN 5: one's own value there means done. A conflict may be with an earlier try whose answer was
-         * lost. */
+        /* DESIGN 5: one's own value there means done. A conflict may be with an earlier try whose answer was lost. */
         int is_own;
         int read_rc = read_back(write, store, &is_own, &write->revision);
         if (is_own)

@@ -1,5 +1,4 @@
-/* The writes of a run's life: each a blocking procedure for the store thread. What follows from them is
- * life.c's. */
+/* The writes of a run's life: each a blocking procedure for the store thread. What follows from them is life.c's. */
 #ifndef SWAMP_RUN_LIFE_WRITE_H
 #define SWAMP_RUN_LIFE_WRITE_H
 
@@ -11,8 +10,7 @@
 
 /* What is known after a write. */
 #define SWAMP__WRITE_NOT                                                                                     \
-    0                       /* nothing was written, by the store's own word; also when the work was not run  \
-                             */
+    0 /* nothing was written, by the store's own word; also when the work was not run  \ */
 #define SWAMP__WRITE_DONE 1 /* it is in the store */
 #define SWAMP__WRITE_FENCED                                                                                  \
     2 /* declared dead: the heartbeat is gone, or the run was taken away (PROTOCOL 5) */

@@ -41,8 +41,7 @@ read_heartbeat(struct reader *reader)
     return swamp__buf_status(&out->heartbeat);
 }
 
-/* 6.4, first line: does a living owner still keep the events of this final run? SWAMP_OK, SWAMP_ABSENT, < 0.
- */
+/* 6.4, first line: does a living owner still keep the events of this final run? SWAMP_OK, SWAMP_ABSENT, < 0. */
 static int
 read_keeper(struct reader *reader)
 {
@@ -103,8 +102,7 @@ look(struct reader *reader)
         return SWAMP__FOUND_ACTIVE;
     if (rc != SWAMP_ABSENT)
         return SWAMP__FOUND_FAILED;
-    /* 6.6: an owner that stopped cleanly between the two reads wrote the final record before its heartbeat
-     * went. */
+    /* 6.6: an owner that stopped cleanly between the two reads wrote the final record before its heartbeat went. */
     rc = read_active(reader);
     if (rc == SWAMP_ABSENT)
         return look_at_history(reader, 1);

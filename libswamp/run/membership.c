@@ -1,5 +1,4 @@
-/* The schedule of an instance's pulses: own beats, the first one, the end, and what counts as measured time.
- */
+/* The schedule of an instance's pulses: own beats, the first one, the end, and what counts as measured time. */
 #include "membership.h"
 
 #include <assert.h>
@@ -221,8 +220,7 @@ remove_own_heartbeat(swamp__membership *m)
 {
     swamp__removal *removal = m->observer ? NULL : swamp__calloc(1, sizeof *removal);
     if (!removal) {
-        /* An observer has none. Without memory it stays, and others wait for its TTL. The timer calls `left`.
-         */
+        /* An observer has none. Without memory it stays, and others wait for its TTL. The timer calls `left`. */
         swamp__timer_set(m->world->timers, &m->timer, swamp__now_ms(m->world));
         return;
     }

@@ -1,5 +1,4 @@
-/* Who is alive: own beats, watches over the others, deaths as commits (PROTOCOL 5). Asks questions, starts no
- * thread. */
+/* Who is alive: own beats, watches over the others, deaths as commits (PROTOCOL 5). Starts no thread. */
 #ifndef SWAMP_RUN_MEMBERSHIP_H
 #define SWAMP_RUN_MEMBERSHIP_H
 
@@ -18,14 +17,14 @@
  *
  * What a pulse brings:
  *
- *   own beat             read of heartbeats/     then
- *   ------------------   ---------------------
- * ------------------------------------------------------------------ done, or not due     done joined, at the
- * first time; watches count on failed, not asked    done                    changes and absences are taken,
- * then all watches start afresh any                  failed                  all watches start afresh either
- * came late     (> half an interval)    the same; `late` is measured from the moment the pulse was due
- *   condition failed     -                       fenced: no further pulse
- *   -                    own record is absent    the same
+ *   own beat               read of heartbeats/     then
+ *   --------------------   ---------------------   ---------------------------------------------------
+ *   done, or not due       done                    joined, at the first time; watches count on
+ *   failed, not asked      done                    changes and absences are taken, then all watches start afresh
+ *   any                    failed                  all watches start afresh
+ *   either came late (> half an interval)          the same; `late` is measured from the moment the pulse was due
+ *   condition failed       -                       fenced: no further pulse
+ *   -                      own record is absent    the same
  *
  * A failed beat is tried again with the next pulse, half an interval later.
  */
@@ -34,8 +33,7 @@
 typedef struct swamp__watch {
     char instance_id[65];
     uint64_t revision;
-    int64_t
-        since_ms; /* own monotonic time at which this revision was first seen, or the watch began afresh */
+    int64_t since_ms; /* own monotonic time: this revision was first seen, or the watch began afresh */
     int64_t interval_ms, stale_ttl_ms; /* the owner's own; defaults where the record cannot be read */
     int fresh; /* the watch has not yet seen a change: alive, but not known to be beating */
     int readable;
@@ -82,12 +80,10 @@ typedef struct swamp__membership {
     void *left_user;
 } swamp__membership;
 
-/* The members above `watches` are set by the caller; any function of `on` may be NULL. SWAMP_OK,
- * SWAMP_E_NOMEM. */
+/* The members above `watches` are set by the caller; any function of `on` may be NULL. SWAMP_OK, SWAMP_E_NOMEM. */
 int swamp__membership_init(swamp__membership *m);
 void swamp__membership_start(swamp__membership *m);
-/* Take the own heartbeat away on condition of its revision; `done` runs on the core's thread, whatever came
- * of it. */
+/* Take the own heartbeat away on condition of its revision; `done` runs on the core's thread, whatever came of it. */
 void swamp__membership_leave(swamp__membership *m, void (*done)(void *user), void *user);
 void swamp__membership_destroy(swamp__membership *m); /* no question may be under way: see asking */
 

@@ -1,5 +1,4 @@
-/* Lists that are longer than one page: walks a prefix page by page, so that no call to a store is without a
- * bound. */
+/* Lists that are longer than one page: walks a prefix page by page, so that no call to a store is without a bound. */
 #ifndef SWAMP_RUN_PAGES_H
 #define SWAMP_RUN_PAGES_H
 

@@ -104,8 +104,7 @@ is_of_the_dead(const struct reading *reading, const struct suspect *suspect)
     return reading->active_status == SWAMP_OK;
 }
 
-/* The least that is a RUN, from the active record: where the record of the run itself is missing or not
- * readable. */
+/* The least that is a RUN, from the active record: where the record of the run itself is missing or not readable. */
 static int
 build_least_run(const struct reading *reading, const struct suspect *suspect, int64_t unix_ms,
                 swamp__buf *out)

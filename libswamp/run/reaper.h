@@ -14,8 +14,8 @@ typedef struct swamp__reap {
     int64_t unix_ms; /* finishedAt of the runs ended here */
     int timeout_ms;  /* of each call */
     size_t max_runs; /* stop after so many; `more` says that there is more to do */
-    char after[512]; /* in, out: the key to go on after, in instance-runs/ or active-runs/; "": from the start
-                      */
+    char after
+        [512]; /* in, out: the key to go on after, in instance-runs/ or active-runs/; "": from the start */
     size_t ended, removed; /* out: runs ended as interrupted; left-over keys removed */
     int more;
 } swamp__reap;

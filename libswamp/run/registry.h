@@ -24,8 +24,7 @@ struct swamp__registry {
 };
 
 swamp__registry *swamp__registry_new(size_t log_bytes, size_t log_events, void (*wake)(void *), void *user);
-/* No wake after this returns; the map is emptied; emit on a run that the host still holds gives
- * SWAMP_E_CLOSED. */
+/* No wake after this returns; the map is emptied; emit on a run that the host still holds gives SWAMP_E_CLOSED. */
 void swamp__registry_close(swamp__registry *registry);
 void swamp__registry_unref(swamp__registry *registry);
 
@@ -35,8 +34,7 @@ typedef struct swamp__run_new {
     const char *run_id; /* from swamp__id_v7 */
 } swamp__run_new;
 
-/* Makes a run in state ADMITTED and registers it: SWAMP_OK, SWAMP_E_NOMEM. *out is borrowed from the
- * registry. */
+/* Makes a run in state ADMITTED and registers it: SWAMP_OK, SWAMP_E_NOMEM. *out is borrowed from the registry. */
 int swamp__registry_add(swamp__registry *registry, const swamp__world *world, const swamp__run_new *facts,
                         swamp_run **out);
 int swamp__run_set_resource(swamp_run *run, const char *resource_name,

@@ -112,8 +112,7 @@ check_object(const char *json, size_t len, size_t max, swamp__json *out)
     return rc;
 }
 
-/* PROTOCOL 4: an event that brings its own seq is refused. Slow for a large event, so never under the lock.
- */
+/* PROTOCOL 4: an event that brings its own seq is refused. Slow for a large event, so never under the lock. */
 static int
 check_event(const char *json, size_t len, swamp__json *out)
 {

@@ -34,8 +34,7 @@
 
 typedef struct swamp__registry swamp__registry;
 
-/* The public opaque type. Counted: the registry, the host (START until finish) and each viewer hold a
- * reference. */
+/* The public opaque type. Counted: the registry, the host (START until finish) and each viewer hold a reference. */
 struct swamp_run {
     /* set before it is shared, never changed */
     char id[SWAMP__ID_SIZE];
@@ -114,8 +113,7 @@ int swamp__run_update(swamp_run *run, const char *json, size_t len);
 int swamp__run_finish(swamp_run *run, int status, const char *last, size_t last_len, const char *json,
                       size_t len);
 
-/* For life.c. Under the run's lock: appends a checked event and keeps count of all logs. SWAMP_OK,
- * SWAMP_E_NOMEM. */
+/* For life.c. Under the run's lock: appends a checked event and keeps count of all logs. SWAMP_OK, SWAMP_E_NOMEM. */
 int swamp__run_append(swamp_run *run, const char *json, size_t len);
 /* Core's thread: an end with a last event of the library's own: 1, or 0: there is an end already. */
 int swamp__run_post_end(swamp_run *run, int status);

@@ -232,8 +232,7 @@ finish_removal(swamp__question *question)
     swamp__free(removal);
 }
 
-/* Removes the heartbeat on condition of the revision that was watched; that commit is the death (PROTOCOL 5).
- */
+/* Removes the heartbeat on condition of the revision that was watched; that commit is the death (PROTOCOL 5). */
 static void
 declare_dead(swamp__membership *m, swamp__watch *watch, int64_t now_ms)
 {

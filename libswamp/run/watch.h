@@ -1,5 +1,4 @@
-/* The watches over the other instances: since when is each record unchanged, and whose time is over (PROTOCOL
- * 5). */
+/* The watches over the other instances: since when is each record unchanged, and whose time is over (PROTOCOL 5). */
 #ifndef SWAMP_RUN_WATCH_H
 #define SWAMP_RUN_WATCH_H
 

@@ -1,13 +1,12 @@
-/* run.attach (PROTOCOL 6): answered here, looked up in the store, or withheld while nobody can say who lives.
- */
+/* run.attach (PROTOCOL 6): answered here, looked up in the store, or withheld while nobody can say who lives. */
 /*
  * Runs of this instance are answered at once; for others the store is asked, once for all who ask for one run
  * at a time.
  *
  *   held      --joined--> looking                  --5 s--> unavailable
  *   looking   --by outcome--> answered | withheld
- *   withheld  --owner's record changed--> run.elsewhere   --death committed--> looking   --2 x staleTtl-->
- * run.elsewhere
+ *   withheld  --owner's record changed--> run.elsewhere   --death committed--> looking
+ *             --2 x staleTtl--> run.elsewhere
  */
 #include "inner.h"
 
@@ -112,8 +111,7 @@ say_elsewhere(swamp__ticket *ticket, const char *run_id, const char *owner)
     swamp__buf_free(&text);
 }
 
-/* PROTOCOL 6.1. The viewer is made in the same breath as the state is read: no event and no end falls in
- * between. */
+/* PROTOCOL 6.1. The viewer is made in the same breath as the state is read: no event and no end falls in between. */
 static void
 attach_here(swamp__ticket *ticket, swamp_run *run, const char *epoch, uint64_t after_seq)
 {
@@ -428,8 +426,7 @@ swamp__attach_joined(swamp__instance *instance)
         look_up(SWAMP__OF(link, attach, link));
 }
 
-/* Takes those out of withheld that wait for this owner; with a revision, only those that have seen another
- * one. */
+/* Takes those out of withheld that wait for this owner; with a revision, only those that have seen another one. */
 static void
 take_waiting(swamp__instance *instance, const char *owner, const uint64_t *revision, swamp__list *out)
 {

@@ -1,5 +1,4 @@
-/* One connection: messages in, whole WebSocket frames out in turn, and the judgement whether its peer is
- * alive. */
+/* One connection: messages in, whole WebSocket frames out in turn, and the judgement whether its peer is alive. */
 #include "inner.h"
 
 #define SLOW_FILL_MS 1000 /* a peer that took bytes after such a wait was full, and has read since */
@@ -210,7 +209,8 @@ swamp__conn_drained(const swamp__conn *conn)
 {
     swamp__list *tickets = (swamp__list *)&conn->tickets;
     for (swamp__link *link = swamp__list_first(tickets); link; link = swamp__list_next(tickets, link))
-        if (!SWAMP__OF(link, swamp__ticket, link)->run_id) /* an attach that waits is better asked elsewhere */
+        if (!SWAMP__OF(link, swamp__ticket, link)
+                 ->run_id) /* an attach that waits is better asked elsewhere */
             return 0;
     return !conn->outbox.len && !conn->wants && swamp__list_empty(&conn->ready);
 }

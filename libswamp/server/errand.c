@@ -1,5 +1,4 @@
-/* Errands: work handed to the host, with whoever waits for its answer; either may be gone before the other.
- */
+/* Errands: work handed to the host, with whoever waits for its answer; either may be gone before the other. */
 #include "inner.h"
 
 static void

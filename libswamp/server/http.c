@@ -44,8 +44,7 @@ answer_health(swamp__instance *instance, const swamp__http_request *request, con
     return NULL;
 }
 
-/* A store fault after start is 200: running runs can still be attached, and 503 everywhere would leave no
- * backend. */
+/* A store fault after start is 200: running runs can still be attached, and 503 everywhere would leave no backend. */
 static void *
 answer_ready(swamp__instance *instance, const swamp__http_request *request, const char *rest)
 {
@@ -200,8 +199,7 @@ ask_cancel(swamp__instance *instance, const swamp__http_request *request, const 
     return waiting;
 }
 
-/* GET stands for HEAD, too. A path ending in '/' and longer than that is a prefix; `rest` is what follows
- * `base`. */
+/* GET stands for HEAD, too. A path ending in '/' and longer than that is a prefix; `rest` is what follows `base`. */
 static const struct route {
     const char *method, *path;
     size_t base; /* bytes of the path that `rest` does not repeat */

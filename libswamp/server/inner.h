@@ -144,8 +144,7 @@ struct swamp__instance {
 };
 
 /* instance.c */
-/* Fills in deadline and time-out, and asks. The ask is zeroed but for `work`, `answered` and what is asked.
- */
+/* Fills in deadline and time-out, and asks. The ask is zeroed but for `work`, `answered` and what is asked. */
 void swamp__instance_ask(swamp__instance *instance, swamp__ask *ask);
 void swamp__instance_copy_text(char *out, size_t cap, const char *text); /* cut at a character's start */
 int swamp__instance_degraded(const swamp__instance *instance); /* running, but the store does not answer */
@@ -162,7 +161,8 @@ void swamp__conn_want(swamp__conn *conn);
 void swamp__conn_put(swamp__conn *conn,
                      const swamp__buf *text); /* one answer's text; a failed buf closes the connection */
 void swamp__conn_close(swamp__conn *conn, int code, const char *reason);
-int swamp__conn_drained(const swamp__conn *conn); /* nothing is left to take, nothing is asked but who has a run */
+int swamp__conn_drained(
+    const swamp__conn *conn); /* nothing is left to take, nothing is asked but who has a run */
 void swamp__conn_error(swamp__conn *conn, const char *id, const char *code, const char *message,
                        const swamp__answer_error_extra *extra);
 
@@ -199,14 +199,12 @@ void swamp__start_ask(swamp__ticket *ticket, const swamp__request *request);
 void swamp__start_admitted(swamp__instance *instance, swamp_run *run, int status);
 void
 swamp__start_cancel(swamp__ticket *ticket); /* `cancel` with the id of a start, whatever has become of it */
-/* The instance takes no runs any more: those that the host has not resolved are told so, without waiting for
- * it. */
+/* The instance takes no runs any more: those that the host has not resolved are told so, without waiting for it. */
 void swamp__start_refuse_all(swamp__instance *instance);
 void swamp__start_free_all(swamp__instance *instance);
 
 /* errand.c */
-/* Hands work out. Takes errand->answered; errand is zeroed else. SWAMP_OK, SWAMP_E_NOMEM (errand untouched).
- */
+/* Hands work out. Takes errand->answered; errand is zeroed else. SWAMP_OK, SWAMP_E_NOMEM (errand untouched). */
 int swamp__errand_send(swamp__instance *instance, swamp__errand *errand, swamp_work *work);
 void
 swamp__errand_forget(swamp__errand *errand); /* the answer is not wanted any more; does not free the struct */

@@ -49,14 +49,12 @@ void swamp__instance_collect(swamp__instance *instance);
 /* Planned stop (DESIGN 6); again with a shorter time: that one holds. drain_timeout_ms -1: no bound. */
 void swamp__instance_stop(swamp__instance *instance, int64_t drain_timeout_ms);
 size_t swamp__instance_host_runs(const swamp__instance *instance); /* runs that the host still holds */
-/* No question may be under way: the askers were closed and have answered everything. Connections must be
- * gone. */
+/* No question may be under way: the askers were closed and have answered everything. Connections must be gone. */
 void swamp__instance_free(swamp__instance *instance);
 void swamp__instance_cancel(swamp__instance *instance, const char *run_id,
                             const char *reason); /* swamp_server_cancel() */
 
-/* What the transport of a connection does for it. Called on the core's thread; none of them calls back at
- * once. */
+/* What the transport of a connection does for it. Called on the core's thread; none of them calls back at once. */
 typedef struct swamp__transport {
     void (*want_write)(void *peer); /* call swamp__conn_fill() when the peer can take bytes */
     void (*close)(void *peer, int code,
@@ -78,8 +76,7 @@ void swamp__conn_alive(swamp__conn *conn); /* any bytes or pong came from the pe
 int swamp__conn_fill(swamp__conn *conn, swamp__buf *out);
 void swamp__conn_free(swamp__conn *conn); /* the transport is gone; runs go on */
 
-/* HTTP beside the WebSocket (PROTOCOL 8). The answer may come at once or later; `done` is called exactly
- * once. */
+/* HTTP beside the WebSocket (PROTOCOL 8). The answer may come at once or later; `done` is called exactly once. */
 typedef struct swamp__http_answer {
     int status;               /* 200, 403, 404, 503 */
     const char *content_type; /* static */

@@ -1,5 +1,4 @@
-/* May this web page or host name reach this server? Decided from the Host and Origin headers alone (PROTOCOL
- * 1). */
+/* May this web page or host name reach this server? Decided from the Host and Origin headers alone (PROTOCOL 1). */
 #ifndef SWAMP_SERVER_ORIGIN_H
 #define SWAMP_SERVER_ORIGIN_H
 

@@ -1,5 +1,4 @@
-/* Starting a run (DESIGN 6.1 to 6.3): asked, resolved by the host, admitted by the store, accepted, started.
- */
+/* Starting a run (DESIGN 6.1 to 6.3): asked, resolved by the host, admitted by the store, accepted, started. */
 /*
  * Nothing is done before the host knows the name, and nothing is told before the store has the record.
  *
@@ -47,8 +46,7 @@ swamp__start_free_all(swamp__instance *instance)
         free_start(SWAMP__OF(link, start, link));
 }
 
-/* The connection is gone. While resolving nothing has happened yet; from admission on the run goes its way.
- */
+/* The connection is gone. While resolving nothing has happened yet; from admission on the run goes its way. */
 static void
 abandon_start(swamp__ticket *ticket)
 {
@@ -105,8 +103,7 @@ refuse_for_now(start *asked, const char *code, const char *message)
     free_start(asked);
 }
 
-/* Why no run can start now; NULL: it can. Both codes promise that it never will from this request (PROTOCOL
- * 3). */
+/* Why no run can start now; NULL: it can. Both codes promise that it never will from this request (PROTOCOL 3). */
 static const char *
 why_closed(const swamp__instance *instance, const char **message)
 {

@@ -233,8 +233,7 @@ enter_phase(swamp__instance *instance, int phase)
     rows[phase].enter(instance);
 }
 
-/* Who was declared dead writes nothing more: the runs are lost, their host and viewers are told, the rest
- * closes. */
+/* Who was declared dead writes nothing more: the runs are lost, their host and viewers are told, the rest closes. */
 static int
 tell_host_of_fence(const char *key, void *value, void *user)
 {

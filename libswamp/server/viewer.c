@@ -1,5 +1,4 @@
-/* Viewers: cursors into runs' logs. Builds their frames back to back around the shared bytes: the hot path.
- */
+/* Viewers: cursors into runs' logs. Builds their frames back to back around the shared bytes: the hot path. */
 #include "inner.h"
 
 static void
@@ -89,8 +88,7 @@ put_gap(const swamp__viewer *viewer, swamp__buf *out, uint64_t from_seq, uint64_
     swamp__buf_free(&text);
 }
 
-/* Room for one frame beside the event's bytes: header, closing brace, and what a gap frame takes beyond that.
- */
+/* Room for one frame beside the event's bytes: header, closing brace, and what a gap frame takes beyond that. */
 #define FRAME_EXTRA (SWAMP__WS_HEADER_MAX + 1)
 
 /* Appends what the log has; the run's lock is held for the copying only. SWAMP__VIEWER_IDLE: at the head. */
@@ -236,8 +234,7 @@ swamp__viewers_gone(swamp__instance *instance, swamp_run *run)
     swamp__timer_destroy(instance->world->timers, &run->flush_timer);
 }
 
-/* DESIGN 6.4: viewers that have seen everything wait at most 30 s for a final commit that the store does not
- * take. */
+/* DESIGN 6.4: viewers that have seen everything wait at most 30 s for a final commit that the store does not take. */
 static int
 tick_run(const char *key, void *value, void *user)
 {

@@ -1,5 +1,4 @@
-/* A piece of work for the host (swamp_work): made by the core, answered by any thread, taken back by the
- * core. */
+/* A piece of work for the host (swamp_work): made by the core, answered by any thread, taken back by the core. */
 #ifndef SWAMP_SERVER_WORK_H
 #define SWAMP_SERVER_WORK_H
 

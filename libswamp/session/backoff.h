@@ -16,8 +16,7 @@ void swamp__backoff_reset(swamp__backoff *backoff); /* an event was delivered */
 void swamp__backoff_attached(swamp__backoff *backoff, int64_t now_ms);
 void swamp__backoff_lost(swamp__backoff *backoff, int64_t now_ms); /* attached for settle_ms: falls back */
 int64_t swamp__backoff_next(swamp__backoff *backoff, const swamp__world *world);
-/* The peer named a time: at least that, spread by a quarter, so that a thousand clients do not come at one
- * moment. */
+/* The peer named a time: at least that, spread by a quarter, so that a thousand clients do not come at one moment. */
 int64_t swamp__backoff_told(const swamp__world *world, int64_t own_ms, int64_t told_ms, int64_t most_ms);
 
 #endif

@@ -19,8 +19,7 @@ swamp__session_may_dial(const swamp__session *session, const char *address)
     return !session->options.has_token || other.tls || other.loopback;
 }
 
-/* Both must be over: the number, for a server that answers at once; the time, in which a dead owner is found
- * out. */
+/* Both must be over: the number, for a server that answers at once; the time, in which a dead owner is found out. */
 static int
 is_given_up(const swamp__session *session, int64_t stale_ttl_ms, int64_t now_ms)
 {

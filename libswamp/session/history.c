@@ -1,5 +1,4 @@
-/* The final status by way of the history: after an interruption, and for a run that is not found (PROTOCOL
- * 7). */
+/* The final status by way of the history: after an interruption, and for a run that is not found (PROTOCOL 7). */
 #include <stdio.h>
 #include <string.h>
 #include <swamp/status.h>
@@ -75,8 +74,7 @@ swamp__act_finish_recorded(swamp__session *session, const swamp__news *news)
 {
     const swamp__answer *answer = news->answer;
     const char *reason = answer->interrupt_reason;
-    /* Servers of the existing tool do not record why; a run that succeeded all the same was not interrupted.
-     */
+    /* Servers of the existing tool do not record why; a run that succeeded all the same was not interrupted. */
     if (!reason[0] && strcmp(answer->run_status, "succeeded") != 0)
         reason = session->interrupt_reason;
     report_unseen(session, !reason[0]);

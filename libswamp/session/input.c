@@ -1,5 +1,4 @@
-/* From a message's bytes to the input that rules.c knows: decoded, matched to its question, refined by the
- * place. */
+/* From a message's bytes to the input that rules.c knows: decoded, matched to its question, refined by the place. */
 #include <string.h>
 #include <swamp/status.h>
 #include "../wire/document.h"

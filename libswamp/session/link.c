@@ -1,5 +1,4 @@
-/* One link at a time: the dial, what is sent on it, its liveness (PROTOCOL 1), and the wait before the next
- * one. */
+/* One link at a time: the dial, what is sent on it, its liveness (PROTOCOL 1), and the wait before the next one. */
 #include <stdio.h>
 #include <swamp/status.h>
 #include "../util/alloc.h"

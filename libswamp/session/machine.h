@@ -26,8 +26,7 @@
 #define SWAMP__AT_SAME 0u      /* stay */
 #define SWAMP__AT_GOAL 0x1000u /* the state in `goal`: what the next link is for */
 
-/* What can happen. session.c and input.c make these; a refined name says what was found when it was looked
- * at. */
+/* What can happen. session.c and input.c make these; a refined name says what was found when it was looked at. */
 enum {
     SWAMP__IN_DELAY_OVER = 1,
     SWAMP__IN_CONNECTED,

@@ -1,5 +1,4 @@
-/* Where a session stands: contiguous seq, duplicates, holes, epoch (PROTOCOL 3 and 7). Decides, sends
- * nothing. */
+/* Where a session stands: contiguous seq, duplicates, holes, epoch (PROTOCOL 3 and 7). Decides, sends nothing. */
 #include "place.h"
 
 #include <stdio.h>

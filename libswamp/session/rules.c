@@ -92,8 +92,7 @@ swamp__session_feed(swamp__session *session, int input, const swamp__news *news)
     const swamp__rule *rule = swamp__session_rule(session->state, input);
     if (!rule)
         return;
-    /* An act that ends the session sets the state itself; ENDED in the table only says that this one always
-     * does. */
+    /* An act that ends the session sets the state itself; ENDED in the table only says that this one always does. */
     if (rule->next != SAME && rule->next != ENDED)
         session->state = rule->next == GOAL ? session->goal : rule->next;
     rule->act(session, news);

@@ -55,8 +55,7 @@ void swamp__session_link_lost(swamp__session *session, int how, int64_t retry_af
 void swamp__session_alive(swamp__session *session); /* any bytes or pong came */
 void swamp__session_message(swamp__session *session, const char *text, size_t len);
 void swamp__session_cancel(swamp__session *session, const char *reason);
-/* The application's queue is full (0) or has room again (1): without room nothing is read, judged or dialled.
- */
+/* The application's queue is full (0) or has room again (1): without room nothing is read, judged or dialled. */
 void swamp__session_room(swamp__session *session, int has_room);
 int swamp__session_ended(const swamp__session *session);
 

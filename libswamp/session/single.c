@@ -1,5 +1,4 @@
-/* One request, one answer: dial, ask, take the answer; a lost link is tried again within the bounds, then
- * ERROR. */
+/* One request, one answer: dial, ask, take the answer; a lost link is tried again within the bounds, then ERROR. */
 #include "single.h"
 
 #include <stdio.h>

@@ -6,8 +6,7 @@
 
 typedef struct swamp__single swamp__single;
 
-/* Dials once; a link lost before the answer is tried again up to max_tries within timeout_ms. io as for a
- * session. */
+/* Dials once; a link lost before the answer is tried again up to max_tries within timeout_ms. io as for a session. */
 typedef struct swamp__single_options {
     const char *url, *type, *payload; /* payload NULL: none */
     int64_t timeout_ms;

@@ -1,5 +1,4 @@
-/* Actions while a run is followed: its id, attached, events in order, holes and gaps, the end (PROTOCOL 7).
- */
+/* Actions while a run is followed: its id, attached, events in order, holes and gaps, the end (PROTOCOL 7). */
 #include <stdio.h>
 #include <string.h>
 #include <swamp/status.h>
@@ -35,8 +34,7 @@ swamp__act_resume(swamp__session *session, const swamp__news *news)
     swamp__session_tell(session, &(swamp__told){.type = SWAMP_EVENT_ATTACHED, .status = answer->run_status});
 }
 
-/* The run's last event brings its RUN. A nested workflow's RUN has another id and says nothing of this run.
- */
+/* The run's last event brings its RUN. A nested workflow's RUN has another id and says nothing of this run. */
 static int
 keep_end(swamp__session *session, const swamp__answer *answer)
 {

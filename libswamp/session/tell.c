@@ -1,5 +1,4 @@
-/* What the application is told: every event carries the run id, and the place that stands once it was taken.
- */
+/* What the application is told: every event carries the run id, and the place that stands once it was taken. */
 #include <stdio.h>
 #include <string.h>
 #include <swamp/status.h>
@@ -106,8 +105,7 @@ swamp__session_fail(swamp__session *session, int error, const char *code, const 
                                 .message = message && message[0] ? message : swamp_status_text(error)});
 }
 
-/* PROTOCOL 7, `done`: success is the status and a complete view; what was reported as a gap counts as seen.
- */
+/* PROTOCOL 7, `done`: success is the status and a complete view; what was reported as a gap counts as seen. */
 void
 swamp__session_done(swamp__session *session, const char *status, const char *reason, const char *json,
                     size_t len)

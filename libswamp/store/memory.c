@@ -211,8 +211,7 @@ condition_holds(const swamp_store_op *op, const struct node *node)
     }
 }
 
-/* One operation made ready: all memory is had before the first change, so that a batch cannot stop half-way.
- */
+/* One operation made ready: all memory is had before the first change, so that a batch cannot stop half-way. */
 struct change {
     struct node *node; /* what the key has now */
     struct node *made; /* to be linked; NULL: node gets the value, or the key is removed */

@@ -16,10 +16,10 @@
 typedef struct swamp__question {
     void (*work)(struct swamp__question *question, swamp_store *store);
     void (*done)(struct swamp__question *question);
-    int64_t
-        deadline_ms; /* monotonic; past it when its turn comes: work is not run, status is SWAMP_E_TIMEOUT */
-    int timeout_ms;  /* for each call to the store that work makes */
-    int status;      /* set by work; or SWAMP_E_TIMEOUT, SWAMP_E_BUSY, SWAMP_E_CLOSED when work was not run */
+    /* monotonic; past it when its turn comes: work is not run, status is SWAMP_E_TIMEOUT */
+    int64_t deadline_ms;
+    int timeout_ms; /* for each call to the store that work makes */
+    int status;     /* set by work; or SWAMP_E_TIMEOUT, SWAMP_E_BUSY, SWAMP_E_CLOSED when work was not run */
     swamp__link link;
 } swamp__question;
 

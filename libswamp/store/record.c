@@ -9,8 +9,7 @@
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-/* Durations of a record that somebody else wrote: bounded, so that sums and multiples of them cannot
- * overflow. */
+/* Durations of a record that somebody else wrote: bounded, so that sums and multiples of them cannot overflow. */
 #define DURATION_MAX_MS (7 * 24 * 3600 * (int64_t)1000)
 
 static const swamp__field heartbeat_fields[] = {

@@ -114,8 +114,7 @@ on_tick(void *user)
     return is_late(user);
 }
 
-/* Somebody outside the sidecar lock holds one of SQLite's: the sqlite3 program, or a recovery after a crash.
- */
+/* Somebody outside the sidecar lock holds one of SQLite's: the sqlite3 program, or a recovery after a crash. */
 static int
 on_busy(void *user, int times)
 {

@@ -14,8 +14,7 @@
 /* Used by one thread at a time; may go from one to another. */
 typedef struct swamp__sqlite swamp__sqlite;
 
-/* All calls return by the deadline (monotonic) but for what the disk holds up inside COMMIT and checkpoints.
- */
+/* All calls return by the deadline (monotonic) but for what the disk holds up inside COMMIT and checkpoints. */
 void swamp__sqlite_set_deadline(swamp__sqlite *db, int64_t deadline_us);
 
 /* SWAMP_OK; SWAMP_E_NOMEM, _IO, _CORRUPT, _TIMEOUT, _UNSUPPORTED: why[] has the line. `file` is absolute and
@@ -24,8 +23,7 @@ int swamp__sqlite_open(swamp__sqlite **out, const char *file, int synchronous_fu
                        char *why, size_t cap);
 /* Recognises the store, or makes one of an empty file. Under the sidecar lock. As swamp__sqlite_open(). */
 int swamp__sqlite_set_up(swamp__sqlite *db, char *why, size_t cap);
-/* `checkpoint`: the last connection of all copies the WAL back and removes it; only under the sidecar lock.
- */
+/* `checkpoint`: the last connection of all copies the WAL back and removes it; only under the sidecar lock. */
 void swamp__sqlite_close(swamp__sqlite *db, int checkpoint);
 
 /* The vtable's calls. Errors leave no transaction behind; swamp__sqlite_message() says more. */

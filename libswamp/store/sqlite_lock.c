@@ -35,8 +35,7 @@ swamp__file_lock_close(swamp__file_lock *lock)
     lock->fd = -1;
 }
 
-/* Somebody removed the lock file: whoever comes next makes another one, and would not be excluded by this
- * one. */
+/* Somebody removed the lock file: whoever comes next makes another one, and would not be excluded by this one. */
 static int
 is_removed(const swamp__file_lock *lock)
 {

@@ -332,8 +332,7 @@ destroy_store(void *self)
     int locked;
 
     if (getpid() != store->pid) {
-        /* A forked child: the connections are its parent's. Closing them here would harm the file; they are
-         * left. */
+        /* A forked child: the connections are its parent's. Closing them here would harm the file; they are left. */
         free_store(store);
         return;
     }

@@ -1,5 +1,4 @@
-/* The store handle: counted, and each call into a vtable held against the contract of <swamp/store.h>, once,
- * here. */
+/* The store handle: counted, and each call into a vtable held against the contract of <swamp/store.h>, once, here. */
 #include <assert.h>
 #include <stdatomic.h>
 #include <string.h>

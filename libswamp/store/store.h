@@ -1,5 +1,4 @@
-/* Checked calls into a store: arguments, sizes and answers of a vtable are held against its contract here,
- * once. */
+/* Checked calls into a store: arguments, sizes and answers of a vtable are held against its contract here, once. */
 #ifndef SWAMP_STORE_STORE_H
 #define SWAMP_STORE_STORE_H
 

@@ -10,8 +10,7 @@ static atomic_ulong allocations; /* calls so far, the failed ones too */
 static atomic_ulong fail_from;   /* the number of the call that fails; 0: none */
 static atomic_int fail_all;      /* and all after it */
 
-/* Relaxed: the numbers order nothing else, and a test that counts on one thread sees its own calls in order.
- */
+/* Relaxed: the numbers order nothing else, and a test that counts on one thread sees its own calls in order. */
 static int
 must_fail(void)
 {

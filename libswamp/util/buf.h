@@ -1,5 +1,4 @@
-/* A growable byte buffer; a failed allocation sticks until it is asked for, so that writers need no checks.
- */
+/* A growable byte buffer; a failed allocation sticks until it is asked for, so that writers need no checks. */
 #ifndef SWAMP_UTIL_BUF_H
 #define SWAMP_UTIL_BUF_H
 

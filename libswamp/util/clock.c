@@ -36,8 +36,7 @@ swamp__clock_unix_ms(void)
     return read_clock_us(CLOCK_REALTIME) / 1000;
 }
 
-/* Years here begin in March, so that the leap day is the last of its year; an era is 400 years, 146,097 days.
- */
+/* Years here begin in March, so that the leap day is the last of its year; an era is 400 years, 146,097 days. */
 static int64_t
 days_of_date(int64_t year, int64_t month, int64_t day)
 {
@@ -109,8 +108,7 @@ swamp__clock_iso(int64_t unix_ms, char out[SWAMP__ISO_SIZE])
     *at = '\0';
 }
 
-/* Takes `count` digits and the mark after them (0: none); returns what follows, NULL if they are not there.
- */
+/* Takes `count` digits and the mark after them (0: none); returns what follows, NULL if they are not there. */
 static const char *
 take_number(const char *at, int count, char mark, int *out)
 {

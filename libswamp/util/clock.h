@@ -1,5 +1,4 @@
-/* Time: the two clocks of the system, and ISO 8601 text. The core never calls the clocks: it is given them.
- */
+/* Time: the two clocks of the system, and ISO 8601 text. The core never calls the clocks: it is given them. */
 #ifndef SWAMP_UTIL_CLOCK_H
 #define SWAMP_UTIL_CLOCK_H
 

@@ -1,5 +1,4 @@
-/* The one reader of size-first option structs: shorter input is zero-extended, an unknown tail must be zero.
- */
+/* The one reader of size-first option structs: shorter input is zero-extended, an unknown tail must be zero. */
 #ifndef SWAMP_UTIL_OPTIONS_H
 #define SWAMP_UTIL_OPTIONS_H
 

@@ -1,5 +1,4 @@
-/* Timers of one thread: a heap of due times and callbacks. Owns no clock: whoever runs it says what time it
- * is. */
+/* Timers of one thread: a heap of due times and callbacks. Owns no clock: whoever runs it says what time it is. */
 #ifndef SWAMP_UTIL_TIMERS_H
 #define SWAMP_UTIL_TIMERS_H
 

@@ -17,8 +17,7 @@ size_t swamp__utf8_write(char out[4], uint32_t code_point);
 /* The longest prefix of at most max bytes that ends between two characters. */
 size_t swamp__utf8_cut(const char *text, size_t len, size_t max);
 
-/* Makes one printable line of a zero-terminated text, in place: control characters and invalid bytes become
- * '?'. */
+/* Makes one printable line of a zero-terminated text, in place: control characters and invalid bytes become '?'. */
 void swamp__utf8_clean_line(char *text);
 
 #endif

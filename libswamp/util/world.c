@@ -10,7 +10,6 @@ swamp__world_uniform(const swamp__world *world, int64_t low, int64_t high)
     uint64_t number = world->random(world->self);
 
     assert(low <= high);
-    /* The remainder's bias is count / 2^64: nothing for delays. One number a call keeps simulated seeds
-     * stable. */
+    /* The remainder's bias is count / 2^64: nothing for delays. One number a call keeps simulated seeds stable. */
     return (int64_t)((uint64_t)low + (count ? number % count : number));
 }

@@ -65,8 +65,7 @@ typedef struct swamp__answer {
     uint64_t seq;                       /* EVENT: 0 when it has none */
     char kind[64];                      /* EVENT; cut */
     char run_id[SWAMP__ID_MAX * 4 + 1]; /* wherever the frame carries one; EVENT: event.runId */
-    /* EVENT completed/cancelled: event.run.status; ATTACHED: state; RUN_CANCEL: status; HISTORY: data.status
-     */
+    /* EVENT completed/cancelled: event.run.status; ATTACHED: state; RUN_CANCEL: status; HISTORY: data.status */
     char run_status[16];
     char interrupt_reason[32]; /* HISTORY: data.interruptReason */
     char instance_id[65], address[1024], epoch[257];

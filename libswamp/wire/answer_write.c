@@ -107,8 +107,7 @@ swamp__answer_attached(swamp__buf *out, const char *id, const swamp__answer_atta
 void
 swamp__answer_gap(swamp__buf *out, const char *id, const char *run_id, uint64_t from_seq, uint64_t to_seq)
 {
-    /* New frames with an id never have a member "payload": one of the old clients would take it for success.
-     */
+    /* New frames with an id never have a member "payload": one of the old clients would take it for success. */
     open_answer(out, "run.gap", id);
     swamp__buf_text(out, ",\"gap\":{");
     swamp__json_put_member(out, "runId", run_id);

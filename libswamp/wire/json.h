@@ -1,5 +1,4 @@
-/* Strict JSON: one pass that checks a text, and readers that walk it in place without copying. Builds no
- * tree. */
+/* Strict JSON: one pass that checks a text, and readers that walk it in place without copying. Builds no tree. */
 #ifndef SWAMP_WIRE_JSON_H
 #define SWAMP_WIRE_JSON_H
 
@@ -43,8 +42,7 @@ int swamp__json_next_member(swamp__json_iter *iter, swamp__json *key,
                             swamp__json *value);                          /* 1, or 0: no more */
 int swamp__json_next_element(swamp__json_iter *iter, swamp__json *value); /* 1, or 0: no more */
 
-/* Looks a member up by walking; 1 found, 0 not (or no object). For several members of a large object, walk
- * once. */
+/* Looks a member up by walking; 1 found, 0 not (or no object). For several members of a large object, walk once. */
 int swamp__json_find(swamp__json object, const char *key, swamp__json *value);
 
 int swamp__json_equals(swamp__json string, const char *text); /* 1, 0; compares the decoded string */
@@ -67,8 +65,7 @@ int swamp__json_member_true(swamp__json object, const char *key); /* 1 if the me
 /* Writers: append a JSON string with quotes and escapes. Invalid UTF-8 becomes U+FFFD. */
 void swamp__json_put_string(swamp__buf *out, const char *text);
 void swamp__json_put_string_n(swamp__buf *out, const char *text, size_t len);
-/* Appends ,"name":"text" - the comma only if the last byte is not '{' or '['. NULL text: nothing is appended.
- */
+/* Appends ,"name":"text" - the comma only if the last byte is not '{' or '['. NULL text: nothing is appended. */
 void swamp__json_put_member(swamp__buf *out, const char *name, const char *text);
 void swamp__json_put_member_i64(swamp__buf *out, const char *name, int64_t number);
 void swamp__json_put_member_raw(swamp__buf *out, const char *name, const char *json, size_t len);

@@ -1,5 +1,4 @@
-/* Checks JSON text: RFC 8259, then the stricter rules; one pass, no recursion, O(n log n) also for hostile
- * text. */
+/* Checks JSON text: RFC 8259, then the stricter rules; one pass, no recursion, O(n log n) also for hostile text. */
 #include "json.h"
 
 #include <string.h>

@@ -24,8 +24,7 @@ void swamp__json_keys_free(swamp__json_keys *keys);
 int swamp__json_keys_add(swamp__json_keys *keys, const char *at,
                          const char *end); /* SWAMP_OK, SWAMP_E_NOMEM */
 
-/* Drops the keys from `first` on; 1 if one of them occurred twice, however it was written; 0; SWAMP_E_NOMEM.
- */
+/* Drops the keys from `first` on; 1 if one of them occurred twice, however it was written; 0; SWAMP_E_NOMEM. */
 int swamp__json_keys_twice(swamp__json_keys *keys, size_t first);
 
 #endif

@@ -4,8 +4,7 @@
 #include <string.h>
 #include "../util/utf8.h"
 
-/* Bytes that go out as they are: no quote, backslash or control character; UTF-8 that is valid. 0: none here.
- */
+/* Bytes that go out as they are: no quote, backslash or control character; UTF-8 that is valid. 0: none here. */
 static size_t
 plain_size(const char *at, const char *end)
 {

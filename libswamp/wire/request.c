@@ -234,8 +234,7 @@ read_envelope(swamp__json message, swamp__request *out, swamp__json *type)
         out->id_json.type = 0;
         return "id must be a string";
     }
-    /* Also an id against the rules is answered under itself; one that cannot be held here only as it is
-     * written. */
+    /* Also an id against the rules is answered under itself; one that cannot be held here only as it is written. */
     if (swamp__json_copy(out->id_json, out->id, sizeof(out->id)) != SWAMP_OK) {
         strcpy(out->id, "unknown");
         return "id is too long, or holds what an id may not hold";

@@ -1,5 +1,4 @@
-/* Pins the layout of every public struct on 64-bit systems: lines are only ever added, sizes only ever grow.
- */
+/* Pins the layout of every public struct on 64-bit systems: lines are only ever added, sizes only ever grow. */
 #include <stddef.h>
 #include <stdint.h>
 #include <swamp/swamp.h>

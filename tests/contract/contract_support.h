@@ -1,5 +1,4 @@
-/* What the rules of the contract are written with: an open store a rule, short makers of operations,
- * assertions. */
+/* What the rules of the contract are written with: an open store a rule, short makers of operations, assertions. */
 #ifndef SWAMP_CONTRACT_SUPPORT_H
 #define SWAMP_CONTRACT_SUPPORT_H
 

@@ -69,8 +69,7 @@ RULE(calls_keep_their_time)
         ck_assert(rc == SWAMP_OK || rc == SWAMP_E_TIMEOUT);
     }
     clock_gettime(CLOCK_MONOTONIC, &after);
-    /* 300 calls of 1 ms; 3 s leave room for a slow machine and still catch a call that waits without looking
-     */
+    /* 300 calls of 1 ms; 3 s leave room for a slow machine and still catch a call that waits without looking */
     ck_assert_int_lt((int)(after.tv_sec - before.tv_sec), 3);
     contract_assert_value(store, "k", "v", 0);
 }

@@ -131,8 +131,7 @@ work_count(const char *path, const char *argument)
     return 0;
 }
 
-/* N increments, the store opened and closed around each: closing copies the WAL back beside the others'
- * writes. */
+/* N increments, the store opened and closed around each: closing copies the WAL back beside the others' writes. */
 static int
 work_reopen(const char *path, const char *argument)
 {
@@ -194,8 +193,7 @@ work_hold(const char *path, const char *argument)
         pause();
 }
 
-/* Writes until it has become the checkpointer for sure (more WAL than one round), says so, and writes no
- * more. */
+/* Writes until it has become the checkpointer for sure (more WAL than one round), says so, and writes no more. */
 static int
 work_elect(const char *path, const char *argument)
 {

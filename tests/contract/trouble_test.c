@@ -372,8 +372,7 @@ START_TEST(a_full_disk_at_open)
 }
 END_TEST
 
-/* The file-size limit makes the write of the last frame fail: what a broken disk does, without breaking one.
- */
+/* The file-size limit makes the write of the last frame fail: what a broken disk does, without breaking one. */
 START_TEST(a_commit_that_failed_in_the_middle_is_unknown)
 {
     static char value[100000];

@@ -1,5 +1,4 @@
-/* One incarnation of an instance and its host: resolves, runs, cancels; killed, paused, cut off from its
- * store. */
+/* One incarnation of an instance and its host: resolves, runs, cancels; killed, paused, cut off from its store. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,8 +77,7 @@ work_on_job(swamp__timer *timer)
     swamp__timer_set(&job->of->node->timers, timer, sim->world->now_ms + sim_pick(sim, 0, job->pace_ms));
 }
 
-/* One request is at most one run: `unavailable` in answer to a start promises that it never starts (PROTOCOL
- * 3). */
+/* One request is at most one run: `unavailable` in answer to a start promises that it never starts (PROTOCOL 3). */
 static void
 check_start(cluster *sim, const swamp_work *work)
 {

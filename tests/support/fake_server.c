@@ -1,5 +1,4 @@
-/* An instance with all that stands around it: a world, a store, a host, and clients whose frames can be read.
- */
+/* An instance with all that stands around it: a world, a store, a host, and clients whose frames can be read. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,4 @@
-/* An instance with all that stands around it: a world, a store, a host, and clients whose frames can be read.
- */
+/* An instance with all that stands around it: a world, a store, a host, and clients whose frames can be read. */
 #ifndef SWAMP_TESTS_FAKE_SERVER_H
 #define SWAMP_TESTS_FAKE_SERVER_H
 
@@ -8,8 +7,7 @@
 
 #define FAKE_RUNS_MAX 128
 
-/* Everything happens inside fake_world_advance(): the host takes work and peers take bytes by timers of the
- * node. */
+/* Everything happens inside fake_world_advance(): the host takes work and peers take bytes by timers of the node. */
 typedef struct fake_server {
     fake_world *world;
     fake_node *node;

@@ -149,8 +149,7 @@ layer_commit(void *self, const swamp_store_op *ops, size_t count, int timeout_ms
     case FAKE_FINE:
         return swamp_store_commit(asker->real, ops, count, timeout_ms, revision, failed);
     case FAKE_ANSWER_LOST: {
-        /* What the store really said is lost with it, a conflict too: so it is with a connection that breaks.
-         */
+        /* What the store really said is lost with it, a conflict too: so it is with a connection that breaks. */
         uint64_t lost_revision = 0;
         size_t lost_failed = 0;
         (void)!swamp_store_commit(asker->real, ops, count, timeout_ms, &lost_revision, &lost_failed);
@@ -218,8 +217,7 @@ fake_asker_close(fake_asker *asker)
     asker->closed = 1;
 }
 
-/* When the asker has something to do; INT64_MAX: never. The delay of a question is drawn when its turn comes.
- */
+/* When the asker has something to do; INT64_MAX: never. The delay of a question is drawn when its turn comes. */
 static int64_t
 asker_due(fake_asker *asker)
 {
@@ -315,8 +313,7 @@ fake_world_free(fake_world *world)
 
 /* Time. */
 
-/* One thing that can be done at a moment: a step of an asker, a wake-up, or the timers of a node that are
- * due. */
+/* One thing that can be done at a moment: a step of an asker, a wake-up, or the timers of a node that are due. */
 typedef struct due_thing {
     fake_node *node;
     fake_asker *asker; /* NULL: not an asker's */

@@ -218,8 +218,7 @@ START_TEST(what_cannot_be_reached_is_lost_once)
 }
 END_TEST
 
-/* TCP is accepted, by the kernel, and the upgrade never answered: libwebsockets reports neither error nor
- * end. */
+/* TCP is accepted, by the kernel, and the upgrade never answered: libwebsockets reports neither error nor end. */
 START_TEST(an_upgrade_that_is_never_answered_times_out)
 {
     dial it;

@@ -1,5 +1,4 @@
-/* HTTP on the WebSocket's port: answers at once and late, bodies, refusals (PROTOCOL 8); under poll and
- * libev. */
+/* HTTP on the WebSocket's port: answers at once and late, bodies, refusals (PROTOCOL 8); under poll and libev. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

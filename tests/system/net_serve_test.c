@@ -1,5 +1,4 @@
-/* The server's WebSockets on real sockets: upgrades, messages, batches, ends; under poll and libev (PROTOCOL
- * 1). */
+/* The server's WebSockets on real sockets: upgrades, messages, batches, ends; under poll and libev (PROTOCOL 1). */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>

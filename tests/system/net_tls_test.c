@@ -1,5 +1,4 @@
-/* TLS on both sides: a server with a certificate of its own making, and clients that trust it, or not; both
- * loops. */
+/* TLS on both sides: a server with a certificate of its own making, and clients that trust it, or not; both loops. */
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>

@@ -1,5 +1,4 @@
-/* The world around one resume machine: every output is kept in order, time passes only when the script says
- * so. */
+/* The world around one resume machine: every output is kept in order, time passes only when the script says so. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -34,8 +34,7 @@ typedef struct scripted {
 void script_open(scripted *script, const swamp__session_options *options);
 void script_close(scripted *script);
 void script_default_options(swamp__session_options *options);
-/* The next output, waited for until max_ms from now; NULL: there is none. Owned by the caller:
- * script_out_free(). */
+/* The next output, waited for until max_ms from now; NULL: there is none. Owned by the caller: script_out_free(). */
 script_out *script_take(scripted *script, int64_t max_ms);
 void script_out_free(script_out *out);
 const char *script_out_name(const script_out *out, char *buf, size_t cap); /* for messages */

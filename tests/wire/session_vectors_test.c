@@ -1,5 +1,4 @@
-/* Runs session.json: every row of PROTOCOL 7 against the resume machine, with a scripted peer and a virtual
- * clock. */
+/* Runs session.json: every row of PROTOCOL 7 against the resume machine, with a scripted peer and a virtual clock. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

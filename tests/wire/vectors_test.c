@@ -1,5 +1,4 @@
-/* The common vectors (tests/vectors) through a real instance and connection, with frames parsed from its
- * bytes. */
+/* The common vectors (tests/vectors) through a real instance and connection, with frames parsed from its bytes. */
 #include <cjson/cJSON.h>
 #include <check.h>
 #include <stdio.h>

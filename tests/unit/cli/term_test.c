@@ -1,5 +1,4 @@
-/* Nothing that was received can move a terminal's cursor, switch its modes, or turn the direction of writing.
- */
+/* Nothing that was received can move a terminal's cursor, switch its modes, or turn the direction of writing. */
 #include <string.h>
 #include "../../../cli/term.h"
 #include "tap.h"

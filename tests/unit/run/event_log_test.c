@@ -204,8 +204,7 @@ seq_of(const char *event, size_t len)
     return strtoull(strrchr(text, ':') + 1, NULL, 10);
 }
 
-/* One walk from `next` with the hints that come with it; each event must be the right one. Returns how many.
- */
+/* One walk from `next` with the hints that come with it; each event must be the right one. Returns how many. */
 static size_t
 walk(const swamp__event_log *log, uint64_t next)
 {
@@ -245,8 +244,7 @@ START_TEST(a_hundred_thousand_events_from_any_place)
 }
 END_TEST
 
-/* A cursor that stays put while the chunks behind it go, and one with any hint at all, still read the right
- * event. */
+/* A cursor that stays put while the chunks behind it go, and one with any hint at all, still read the right event. */
 START_TEST(hints_after_eviction)
 {
     swamp__event_log *log = swamp__event_log_new(LARGE, 5000);

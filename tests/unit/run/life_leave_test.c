@@ -1,5 +1,4 @@
-/* Linger, fence, runs without a store, and every fault at any moment: the rows FINISHED and LOST of life.c.
- */
+/* Linger, fence, runs without a store, and every fault at any moment: the rows FINISHED and LOST of life.c. */
 #include "tap.h"
 
 #include <stdio.h>
@@ -273,8 +272,7 @@ live_without_memory(unsigned long n)
     swamp__alloc_fail_at(0, 0);
     ck_assert_str_eq(state(), "GONE");
     if (has(KEY_RUN)) {
-        /* Without memory for a text of the end the run ends as failed without that text, and the host was
-         * told. */
+        /* Without memory for a text of the end the run ends as failed without that text, and the host was told. */
         ck_assert(rc == SWAMP_OK || rc == SWAMP_E_NOMEM);
         ck_assert_ptr_nonnull(strstr(value_of(KEY_RUN), rc == SWAMP_OK ? "\"succeeded\"" : "\"failed\""));
         ck_assert_uint_le(swamp__event_log_head(run->log), 1);

@@ -1,5 +1,4 @@
-/* Progress: at most one write a second, the last one wins, lost answers and fences: the rows RUNNING of
- * life.c. */
+/* Progress: at most one write a second, the last one wins, lost answers and fences: the rows RUNNING of life.c. */
 #include "tap.h"
 
 #include <stdio.h>

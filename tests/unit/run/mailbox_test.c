@@ -1,5 +1,4 @@
-/* The mailbox of a run: many threads emit, numbers have no holes, wake-ups coalesce, an end is posted once.
- */
+/* The mailbox of a run: many threads emit, numbers have no holes, wake-ups coalesce, an end is posted once. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

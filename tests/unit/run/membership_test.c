@@ -180,8 +180,7 @@ START_TEST(id_that_is_taken_fences_before_joining)
 }
 END_TEST
 
-/* What time counts. Each fault hits while a silent neighbour is watched; without it the neighbour dies at its
- * TTL. */
+/* What time counts. Each fault hits while a silent neighbour is watched; without it the neighbour dies at its TTL. */
 
 START_TEST(tick_more_than_half_an_interval_late_restarts_watches)
 {

@@ -1,5 +1,4 @@
-/* Starting a run (DESIGN 6.1 to 6.3): known before done, recorded before told, and what becomes of each
- * failure. */
+/* Starting a run (DESIGN 6.1 to 6.3): known before done, recorded before told, and what becomes of each failure. */
 #include "fixture.h"
 
 START_TEST(run_is_recorded_before_it_is_accepted_and_accepted_before_its_events)

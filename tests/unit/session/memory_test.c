@@ -141,8 +141,7 @@ START_TEST(memory_that_runs_out_ends_the_session_with_an_error)
             ck_assert_int_eq(status, SWAMP_E_NOMEM);
             ck_assert_ptr_null(s.session);
         }
-        /* Two optional copies may fail unseen (an address, a cancel's reason): the end is a long row of
-         * successes. */
+        /* Two optional copies may fail unseen (an address, a cancel's reason): the end is a long row of successes. */
         whole = n > 200;
         swamp__alloc_fail_at(0, 0);
         swamp__session_free(s.session);

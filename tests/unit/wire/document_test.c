@@ -1,5 +1,4 @@
-/* RUN documents (PROTOCOL 4): whose word counts, what shrinking takes away and in which order, ends of the
- * dead. */
+/* RUN documents (PROTOCOL 4): whose word counts, what shrinking takes away and in which order, ends of the dead. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

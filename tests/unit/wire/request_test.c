@@ -1,5 +1,4 @@
-/* Requests (PROTOCOL 2): the common vectors as far as reading alone decides them, then each rule of the
- * table. */
+/* Requests (PROTOCOL 2): the common vectors as far as reading alone decides them, then each rule of the table. */
 #include <cjson/cJSON.h>
 #include <check.h>
 #include <stdio.h>

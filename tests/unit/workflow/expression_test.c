@@ -67,8 +67,7 @@ static const char *const values[] = {
     "\xc3\xa9\xf0\x9f\x98\x80",
 };
 
-/* printf gets one argument, whole: %s proves that it is neither split nor expanded. V is where the value
- * goes. */
+/* printf gets one argument, whole: %s proves that it is neither split nor expanded. V is where the value goes. */
 static const struct {
     const char *run, *wanted;
 } places[] = {
