@@ -236,8 +236,7 @@ START_TEST(stalled_viewer_costs_nothing_but_its_cursor)
 }
 END_TEST
 
-/* DESIGN 3: many viewers share a window of 5 ms, the first event of a burst goes out at once; few never wait.
- */
+/* DESIGN 3: many viewers share a window of 5 ms, the first event of a burst goes out at once; few never wait. */
 static size_t
 fills_of_a_burst(size_t viewers)
 {
