@@ -1,5 +1,4 @@
 /* `swamp serve`: one instance after another on one port, until it is asked to stop. */
-#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -19,6 +18,7 @@
 struct instance {
     const struct args *args;
     swamp_server *server;
+    int id_file; /* -1: none is wanted */
     pthread_t waiter, stopper;
     int drain_ms;
     pthread_mutex_t lock;
@@ -29,22 +29,6 @@ struct instance {
 /* ---- what is written when it listens ---- */
 
 static int
-write_id_file(const struct args *args, const char *instance_id)
-{
-    const char *path = args_text(args, "instance-id-file");
-    FILE *file = path ? fopen(path, "we") : NULL;
-    if (!path)
-        return 0;
-    int failed = !file || fprintf(file, "%s\n", instance_id) < 0;
-    if (file && fclose(file) != 0)
-        failed = 1;
-    return failed ? out_fail(OUTCOME_USAGE, NULL,
-                             "--instance-id-file is \"%s\": %s; give a path that can be written", path,
-                             strerror(errno))
-                  : 0;
-}
-
-static int
 announce(struct instance *one)
 {
     const struct args *args = one->args;
@@ -53,7 +37,7 @@ announce(struct instance *one)
 
     swamp_server_url(one->server, url, sizeof(url));
     swamp_server_instance_id(one->server, id, sizeof(id));
-    int code = write_id_file(args, id);
+    int code = serve_id_write(args, one->id_file, id);
     if (code != 0)
         return code;
     if (serve_log_user(args)) {
@@ -163,7 +147,9 @@ run_instance(struct instance *one, int signal_fd, int insecure)
     if (stopping)
         pthread_join(one->stopper, NULL);
     pthread_join(one->waiter, NULL);
-    return stopping ? one->stop_status : one->status == SWAMP_E_FENCED ? SWAMP_E_FENCED : SWAMP_OK;
+    if (stopping) /* whoever asked for a stop gets no new instance, also when this one was dead meanwhile */
+        return one->stop_status == SWAMP_E_FENCED ? SWAMP_OK : one->stop_status;
+    return one->status == SWAMP_E_FENCED ? SWAMP_E_FENCED : SWAMP_OK;
 }
 
 static int
@@ -207,9 +193,10 @@ keep_port(struct instance *one, swamp_server_options *options)
 
 /* One life. 0 and *again: it was declared dead, and the next one takes its place (DESIGN 6). */
 static int
-live_once(const struct args *args, swamp_server_options *options, int signal_fd, int *again)
+live_once(const struct args *args, swamp_server_options *options, int id_file, int signal_fd, int *again)
 {
-    struct instance one = {.args = args, .drain_ms = (int)args_number(args, "drain-timeout")};
+    struct instance one = {
+        .args = args, .id_file = id_file, .drain_ms = (int)args_number(args, "drain-timeout")};
     int code, rc = SWAMP_OK;
 
     *again = 0;
@@ -244,20 +231,21 @@ cmd_serve(const struct args *args)
 {
     swamp_server_options options;
     swamp_store *store = NULL;
-    int again = 1, signal_fd = signals_watch();
+    int again = 1, id_file = -1, signal_fd = signals_watch();
     int code = serve_read_options(args, &options);
 
     if (code == 0)
+        code = serve_id_open(args, &id_file);
+    if (code == 0)
         code = store_open(&store, args_text(args, "store"), serve_log, serve_log_level(args));
-    if (code != 0)
-        return code;
     options.store = store;
     while (code == 0 && again) {
         options.executor = workflow_host_executor();
         options.executor_user =
             workflow_host_new(args_text(args, "workflows"), serve_log, serve_log_user(args));
-        code = live_once(args, &options, signal_fd, &again);
+        code = live_once(args, &options, id_file, signal_fd, &again);
     }
     swamp_store_free(store);
+    serve_id_close(&id_file);
     return code;
 }

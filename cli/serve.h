@@ -17,4 +17,10 @@ void *serve_log_user(const struct args *args);
 /* A SWAMP_LOG_ number. */
 uint32_t serve_log_level(const struct args *args);
 
+/* --instance-id-file: opened and held, so that no second instance takes it for its own; written by each life.
+ * 0, or an exit code after one line. *fd -1: there is none. */
+int serve_id_open(const struct args *args, int *fd);
+int serve_id_write(const struct args *args, int fd, const char *instance_id);
+void serve_id_close(int *fd);
+
 #endif
