@@ -187,6 +187,9 @@ give_row(swamp__sqlite *db, sqlite3_stmt *row, swamp_store_sink sink, void *user
 
     if (!key || (!value && len > 0) || sqlite3_errcode(db->handle) == SQLITE_NOMEM)
         return SQLITE_NOMEM;
+    /* No store wrote this: without its bytes it is one record that cannot be read, and stops no list. */
+    if (len > (int)SWAMP_STORE_VALUE_MAX)
+        len = 0;
     *more = sink(user, key, value, (size_t)len, (uint64_t)sqlite3_column_int64(row, 1)) == 0;
     return SQLITE_OK;
 }

@@ -47,6 +47,8 @@ const char *swamp__sqlite_message(const swamp__sqlite *db);
  * locks on it. */
 int swamp__sqlite_read_header(const char *file,
                               unsigned char header[SWAMP__SQLITE_HEADER_SIZE]); /* SWAMP_OK, < 0 */
-const char *swamp__sqlite_version(int *number);                                 /* "3.40.1", 3040001 */
+/* 1: a whole store of this version: making one ends with the change to WAL mode, which the header shows. */
+int swamp__sqlite_is_made(const char *file);
+const char *swamp__sqlite_version(int *number); /* "3.40.1", 3040001 */
 
 #endif

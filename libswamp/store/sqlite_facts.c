@@ -37,6 +37,16 @@ read_u32(const unsigned char *bytes)
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
+int
+swamp__sqlite_is_made(const char *file)
+{
+    unsigned char header[SWAMP__SQLITE_HEADER_SIZE];
+
+    return swamp__sqlite_read_header(file, header) == SWAMP_OK && header[18] == 2 && header[19] == 2 &&
+           read_u32(header + 68) == SWAMP__SQLITE_APPLICATION_ID &&
+           read_u32(header + 60) == SWAMP__SQLITE_SCHEMA;
+}
+
 /* What the file is, by its first hundred bytes (sqlite.org/fileformat2.html). */
 static void
 put_kind(swamp__buf *out, const char *file, int64_t size)

@@ -18,6 +18,7 @@
 #include "sqlite_path.h"
 
 #define OPEN_TIMEOUT_US 5000000
+#define OPEN_MADE_US 500000      /* for the lock, where nothing is to be made */
 #define CLOSE_TIMEOUT_US 1000000 /* for the lock; then the WAL is left for the next one */
 /*
  * Pages of WAL after a commit: 4 MiB, the checkpointer's to copy back; 16 MiB, anybody's, waiting for
@@ -350,30 +351,39 @@ static const swamp_store_vtable sqlite_vtable = {
     .commit = commit_records,
 };
 
-/* Makes or recognises the database, under the lock: nobody else sees a file that is half made. */
+/*
+ * Makes or recognises the database, under the lock: nobody else sees a file that is half made. A file that is
+ * whole opens also while somebody sits on the lock, so that an instance can start, and say so, in a store that
+ * is out of order (DESIGN 6).
+ */
 static int
 open_first(struct sqlite_store *store, char *why, size_t cap)
 {
-    int64_t deadline_us = swamp__clock_monotonic_us() + OPEN_TIMEOUT_US;
+    int64_t now_us = swamp__clock_monotonic_us(), deadline_us = now_us + OPEN_TIMEOUT_US;
+    int made = store->path.exists && swamp__sqlite_is_made(store->path.file);
     struct lane *lane = NULL;
     struct stat file;
-    int rc = swamp__file_lock_take(&store->role, deadline_us);
+    int rc = swamp__file_lock_take(&store->role, made ? now_us + OPEN_MADE_US : deadline_us);
+    int locked = rc == SWAMP_OK;
 
-    if (rc == SWAMP_E_TIMEOUT) {
+    if (rc == SWAMP_E_TIMEOUT && !made) {
         snprintf(why, cap, "%s is locked by another process (%d); wait for it, or see whether it is stopped",
                  store->path.file, swamp__file_lock_holder(store->path.lock));
         return SWAMP_E_TIMEOUT;
     }
-    if (rc < 0)
+    if (rc < 0 && rc != SWAMP_E_TIMEOUT)
         return swamp__sqlite_path_explain(store->path.lock, errno, why, cap);
+    if (!locked)
+        complain_locked(store);
     rc = swamp__sqlite_path_make(&store->path, why, cap);
     if (rc == SWAMP_OK)
         rc = make_lane(store, deadline_us, &lane, why, cap);
-    if (rc == SWAMP_OK)
+    if (rc == SWAMP_OK && locked)
         rc = swamp__sqlite_set_up(lane->db, why, cap);
     if (rc == SWAMP_OK && stat(store->path.file, &file) < 0)
         rc = swamp__sqlite_path_explain(store->path.file, errno, why, cap);
-    swamp__file_lock_leave(&store->role);
+    if (locked)
+        swamp__file_lock_leave(&store->role);
     if (rc < 0) {
         free_lane(lane, 0);
         return rc;

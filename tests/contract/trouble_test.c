@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -297,6 +298,67 @@ START_TEST(a_file_that_was_replaced_takes_no_more_writes)
 }
 END_TEST
 
+/* DESIGN 6: an instance starts, and says so, in a store that is out of order. */
+START_TEST(a_lock_that_is_held_does_not_keep_a_whole_store_from_opening)
+{
+    struct lines lines = {0, ""};
+    swamp_sqlite_options options = {.size = sizeof options, .log = keep_line, .log_user = &lines};
+    char lock[SCRATCH_PATH_MAX];
+    size_t len;
+    swamp_store *store = open_store(path, NULL);
+    ck_assert_int_eq(put(store, "k", "v", 1, TIMEOUT_MS), SWAMP_OK);
+    swamp_store_free(store);
+    int fd = open(scratch_path(lock, folder, "store.db.lock"), O_RDWR | O_CLOEXEC);
+    ck_assert_int_eq(flock(fd, LOCK_EX | LOCK_NB), 0);
+
+    store = open_store(path, &options);
+    ck_assert_msg(strstr(lines.last, "its lock is held") != NULL, "%s", lines.last);
+    ck_assert_int_eq(swamp_store_get(store, "k", TIMEOUT_MS, keep_length, &len), SWAMP_OK);
+    ck_assert_int_eq(put(store, "k", "w", 1, 200), SWAMP_E_TIMEOUT);
+    close(fd);
+    ck_assert_int_eq(put(store, "k", "w", 1, TIMEOUT_MS), SWAMP_OK);
+    swamp_store_free(store);
+}
+END_TEST
+
+START_TEST(a_lock_that_is_held_keeps_a_store_from_being_made)
+{
+    char lock[SCRATCH_PATH_MAX];
+    int fd = open(scratch_path(lock, folder, "store.db.lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    ck_assert_int_eq(flock(fd, LOCK_EX | LOCK_NB), 0);
+    assert_refused(path, SWAMP_E_TIMEOUT, "locked by another process");
+    close(fd);
+}
+END_TEST
+
+static int
+count_lengths(void *user, const char *key, const void *value, size_t value_len, uint64_t revision)
+{
+    size_t *counted = user;
+
+    (void)key, (void)value, (void)revision;
+    counted[0]++;
+    counted[1] += value_len;
+    return 0;
+}
+
+START_TEST(a_value_above_the_limit_is_one_record_that_cannot_be_read_and_stops_no_list)
+{
+    size_t counted[2] = {0, 0}, len = 99;
+    swamp_store *store = open_store(path, NULL);
+    ck_assert_int_eq(put(store, "a/1", "v", 1, TIMEOUT_MS), SWAMP_OK);
+    ck_assert_int_eq(put(store, "a/3", "v", 1, TIMEOUT_MS), SWAMP_OK);
+    run_sql("INSERT INTO records(key, revision, value) VALUES('a/2', 77, zeroblob(10485760))");
+    ck_assert_int_eq(swamp_store_list(store, "a/", NULL, 10, 0, TIMEOUT_MS, count_lengths, counted),
+                     SWAMP_OK);
+    ck_assert_uint_eq(counted[0], 3);
+    ck_assert_uint_eq(counted[1], 2);
+    ck_assert_int_eq(swamp_store_get(store, "a/2", TIMEOUT_MS, keep_length, &len), SWAMP_OK);
+    ck_assert_uint_eq(len, 0);
+    swamp_store_free(store);
+}
+END_TEST
+
 START_TEST(a_mode_for_others_is_told)
 {
     struct lines lines = {0, ""};
@@ -489,6 +551,9 @@ trouble_suite(void)
     tcase_add_test(tcase, files_that_may_not_be_written);
     tcase_add_test(tcase, a_lock_of_the_sqlite3_program_costs_only_the_time);
     tcase_add_test(tcase, a_file_that_was_replaced_takes_no_more_writes);
+    tcase_add_test(tcase, a_lock_that_is_held_does_not_keep_a_whole_store_from_opening);
+    tcase_add_test(tcase, a_lock_that_is_held_keeps_a_store_from_being_made);
+    tcase_add_test(tcase, a_value_above_the_limit_is_one_record_that_cannot_be_read_and_stops_no_list);
     tcase_add_test(tcase, a_mode_for_others_is_told);
     tcase_add_test(tcase, a_full_disk_writes_nothing_and_loses_nothing);
     tcase_add_test(tcase, a_full_disk_at_open);
