@@ -34,7 +34,8 @@ typedef struct swamp__life {
     int64_t max_duration_ms; /* 0: off */
     size_t all_logs_bytes;
     size_t cleaning;       /* admissions whose keys are not yet confirmed away */
-    size_t store_failures; /* in a row: /ready says degraded */
+    size_t store_failures; /* in a row: /ready says degraded, */
+    int64_t failed_ms;     /* until a beat after the last one is written */
     int fenced;
 } swamp__life;
 

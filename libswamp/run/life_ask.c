@@ -65,6 +65,8 @@ note_store(swamp__life *life, const swamp__life_write *write)
 {
     const swamp__log *log = life->world->log;
     int is_failure = write->outcome == SWAMP__WRITE_NOT || write->outcome == SWAMP__WRITE_UNKNOWN;
+    if (is_failure)
+        life->failed_ms = swamp__now_ms(life->world);
     if (is_failure && life->store_failures++ == 0)
         swamp__log_write(
             log, SWAMP_LOG_WARN,

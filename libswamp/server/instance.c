@@ -34,9 +34,11 @@ swamp__instance_degraded(const swamp__instance *instance)
 {
     if (!instance->has_membership)
         return 0;
-    if (instance->store_failing || instance->life.store_failures)
-        return 1;
     const swamp__membership *m = &instance->membership;
+    /* A beat written after the last failure shows that the store takes writes again: no run may ever tell. */
+    if (instance->store_failing ||
+        (instance->life.store_failures && m->last_good_beat_ms <= instance->life.failed_ms))
+        return 1;
     return !m->observer && swamp__now_ms(instance->world) - m->last_good_beat_ms > 2 * m->me.interval_ms;
 }
 

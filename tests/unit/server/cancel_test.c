@@ -194,6 +194,23 @@ START_TEST(http_health_and_readiness)
 }
 END_TEST
 
+/* An instance whose one start failed, and that is asked nothing more, is not out of order for ever. */
+START_TEST(http_readiness_comes_back_with_a_beat_after_a_write_that_failed)
+{
+    server->questions->down = server->beats->down = FAKE_ERROR;
+    send_start(peer, "r");
+    advance(50);
+    expect(peer, "\"id\":\"r\"", "unavailable", NULL);
+    server->questions->down = FAKE_FINE;
+    ck_assert_int_eq(http(server, "GET", "/ready"), 200);
+    ck_assert_ptr_nonnull(strstr(http_body, "\"status\":\"degraded\""));
+    server->beats->down = FAKE_FINE;
+    advance(40000);
+    ck_assert_int_eq(http(server, "GET", "/ready"), 200);
+    ck_assert_ptr_nonnull(strstr(http_body, "\"status\":\"ready\""));
+}
+END_TEST
+
 /* DESIGN 6: it listens after 5 s with the store down, and says that it is not ready. */
 START_TEST(http_of_a_starting_instance_says_so_until_it_has_joined)
 {
@@ -235,6 +252,7 @@ suite(void)
     tcase_add_test(tests, host_can_cancel_a_run_of_this_instance_and_of_another);
     tcase_add_test(tests, http_cancel_works_on_any_instance);
     tcase_add_test(tests, http_health_and_readiness);
+    tcase_add_test(tests, http_readiness_comes_back_with_a_beat_after_a_write_that_failed);
     tcase_add_test(tests, http_of_a_starting_instance_says_so_until_it_has_joined);
     tcase_add_test(tests, http_peer_may_go_before_the_answer);
     TCase *observers = tcase_create("observer");
