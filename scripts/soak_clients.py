@@ -179,13 +179,14 @@ class Crowd:
             self.add(what, done.count(member))
         self.add("events", len(done.out))
         lines = self.check_sequence(done, after)
-        if done.code == 0 and name and lines != ["line %d" % (i + 1) for i in range(WORKFLOWS[name][1])]:
-            self.fault("output", "run %s of %s: %d lines" % (done.run, name, len(lines)))
+        # what ended while nobody held it may have gone with its instance: then that was told
+        if done.code == 0 and name and not done.count("gap") and lines != ["line %d" % (i + 1) for i in range(WORKFLOWS[name][1])]:
+            self.fault("output", "run %s of %s: %d lines, %s" % (done.run, name, len(lines), done.err))
         kind = self.kind_of(done, interrupted)
         self.note(kind or "?")
         if kind is None:
             self.fault("end without an exact word", "run %s (%s), exit %d: %s" % (done.run, name, done.code, done.err[-4:]))
-        elif done.run and kind not in LOST:
+        elif done.run and kind not in LOST and kind != "not recorded":
             with self.lock:
                 self.to_judge.append((done.run, kind, done.err[-3:]))
                 self.told[done.run] = kind
@@ -213,6 +214,8 @@ class Crowd:
             return "Ctrl-C before accepted"
         if done.code == 3 and "was interrupted" in done.last() and "not recorded" not in done.last():
             return "interrupted"
+        if done.code == 3 and "final status not recorded" in done.last():
+            return "not recorded"  # nobody who could be asked had it within 2 x TTL, which is short here
         if done.code == 4:
             return next((kind for kind, words in LOST.items() if re.search(words, done.last())), None)
         if done.code == 5 and done.run:
