@@ -1,0 +1,206 @@
+"""The shared store under bad luck: a lock that is held, records that are no records, clocks that are hours off, doctor."""
+import json
+import os
+import signal
+import time
+import unittest
+
+import swamp_test
+from cluster import TTL_S, ClusterTest, Ready
+from swamp_test import wait_until
+
+GONE = "01a00000-0000-7000-8000-%012x"  # run ids that no instance made
+# beats every 100 ms, so that many ticks pass in a second
+FAST = ["--heartbeat-interval", "100ms", "--stale-ttl", "1s", "--reconciliation-interval", "100ms"]
+WRONG_CLOCK = os.environ.get("WRONG_CLOCK")  # tests/support/wrong_clock.c, set by meson
+
+
+class Lock(ClusterTest):
+    def test_a_process_stopped_while_it_holds_the_lock_kills_nobody_when_it_goes_on(self):
+        one, two = self.instance(), self.instance()
+        client, run = self.begin(one.url)
+        revisions = lambda: dict(self.query("SELECT key, revision FROM records WHERE key LIKE 'heartbeats/%'"))
+        holder = self.hold_lock()
+        holder.send_signal(signal.SIGSTOP)
+        before = revisions()
+        time.sleep(2 * TTL_S)  # the fault itself: nobody's beats get through for so long
+        self.assertEqual(revisions(), before)
+        self.assertEqual(Ready(one.port).body["status"], "degraded")
+        holder.send_signal(signal.SIGCONT)
+        holder.stdin.close()
+        holder.wait()
+        wait_until(lambda: all(revisions()[key] > before[key] for key in before), "beats of both")
+        beaten = revisions()  # and for more than a TTL after it nobody is declared dead either
+        wait_until(lambda: all(revisions()[key] > beaten[key] + 5 for key in beaten), "more beats of both")
+        self.assertEqual(self.alive(), {one.instance, two.instance})
+        self.go()
+        done = client.wait()
+        self.assert_code(done, 0)
+        self.events(done)
+        for server in (one, two):
+            self.assertNotIn("declared dead: its", "\n".join(server.lines["err"]))
+
+    def test_the_lock_of_a_process_that_dies_is_free_and_a_run_that_ended_meanwhile_is_recorded(self):
+        one = self.instance()
+        client, run = self.begin(one.url)
+        holder = self.hold_lock()
+        holder.send_signal(signal.SIGSTOP)
+        self.go()
+        client.wait_line("out", "gone on")
+        self.assertEqual(self.record(run)["status"], "running")  # nothing is told before it is written
+        self.assertFalse([line for line in client.lines["out"] if '"completed"' in line])
+        holder.kill()
+        done = client.wait()
+        self.assert_code(done, 0)
+        self.events(done)
+        self.assertEqual(self.record(run)["status"], "succeeded")
+        self.assertEqual(self.keys("active-runs/"), [])
+        self.assertEqual(self.query("PRAGMA integrity_check"), [("ok",)])
+
+    def test_a_start_that_cannot_be_recorded_is_refused_and_leaves_nothing(self):
+        one = self.instance()
+        holder = self.hold_lock()
+        answer = self.ask(one.port, {"type": "workflow.run", "id": "r", "payload": {"workflowIdOrName": "held"}})
+        self.assertEqual((answer["type"], answer["error"]["code"]), ("error", "unavailable"))
+        self.assertEqual(self.commands("test -e go"), [])
+        holder.kill()
+        wait_until(lambda: Ready(one.port).body["status"] == "ready", "/ready")
+        self.assertEqual({key.split("/")[0] for key in self.keys()}, {"heartbeats"})
+
+
+class Clocks(ClusterTest):
+    @unittest.skipIf(not WRONG_CLOCK, "WRONG_CLOCK names no library to preload")
+    def test_a_clock_hours_off_is_no_death_and_no_immortality(self):
+        for hours in (-5, 7):
+            with self.subTest(hours=hours):
+                # a sanitizer wants to be the first library; it may be the second here
+                env = {"LD_PRELOAD": WRONG_CLOCK, "WRONG_CLOCK_S": str(hours * 3600), "ASAN_OPTIONS": "verify_asan_link_order=0"}
+                odd, right = self.instance(env=env), self.instance()
+                if os.path.exists(self.path("go")):
+                    os.remove(self.path("go"))
+                kept, run = self.begin(odd.url)
+                beats = lambda: dict(self.query("SELECT key, revision FROM records WHERE key LIKE 'heartbeats/%'"))
+                first = beats()
+                wait_until(lambda: all(beats()[key] > first[key] + 12 for key in first), "beats for more than a TTL")
+                self.assertEqual(self.alive(), {odd.instance, right.instance})
+                rows = [json.loads(l) for l in self.swamp("cluster", "instances", "--json", "--server", right.url).out.splitlines()]
+                self.assertEqual([row["status"] for row in rows], ["healthy", "healthy"])
+                finding = self.swamp("doctor")
+                self.assert_code(finding, 1)
+                self.assertRegex(finding.out, r"instance %s .*its clock is \d+ s (ahead of|behind)" % odd.instance)
+                odd.send(signal.SIGKILL)
+                record = self.wait_final(run)
+                self.assertEqual((record["status"], record["interruptReason"]), ("failed", "instance_dead"))
+                self.assertEqual(self.alive(), {right.instance})
+                kept.end()
+                # and the other way round: the one whose clock is off sees a death
+                odd = self.instance(env=env)
+                kept, run = self.begin(right.url)
+                right.send(signal.SIGKILL)
+                self.assertEqual(self.wait_final(run)["interruptReason"], "instance_dead")
+                kept.end()
+                odd.send(signal.SIGTERM)
+                self.assert_code(odd.wait(), 0)
+
+
+class BadRecords(ClusterTest):
+    BAD = ["this is not JSON", "", "{}", "[]", "null", '{"instanceId": 7, "status": {}, "id": []}', "{" * 5000,
+           '{"version": 99, "instanceId": "%s", "id": "x", "status": "levitating", "later": [1, {"a": "b"}]}' % ("i" * 300),
+           b"\xff\xfe{}", '"' + "x" * (10 << 20) + '"', '{"id":"x","status":"running","jobs":[' + "[" * 200 + "]" * 200 + "]}"]
+
+    def plant(self, me):
+        """Each bad value in each place; gives the keys."""
+        bad = {}
+        for number, value in enumerate(self.BAD):
+            run, owner = GONE % number, "0000beef-0000-4000-8000-%012x" % number
+            bad["heartbeats/" + owner] = value
+            bad["active-runs/" + run] = value
+            # of runs of their own: who is dead by its key has its run taken away, whatever the values say
+            bad["instance-runs/%s/%s" % (owner, GONE % (100 + number))] = value
+            bad["runs/" + run] = value
+            bad["workflow-runs/w/" + run] = value
+            bad["workflow-names/hello/" + run] = value
+            bad["cancel-requests/%s/%s" % (me, run)] = value
+        self.put(bad)
+        return bad
+
+    def test_records_that_are_no_records_stop_nothing_and_are_not_deleted(self):
+        server = self.instance(quick=FAST)
+        client, run = self.begin(server.url)
+        bad = self.plant(server.instance)
+        other = self.instance(quick=FAST)  # starts on them, too
+        beats = lambda: self.query("SELECT revision FROM records WHERE key = ?", "heartbeats/" + server.instance)[0][0]
+        before = beats()
+        wait_until(lambda: beats() > before + 60, "many ticks")
+        for url, port in ((server.url, server.port), (other.url, other.port)):
+            self.check_service(url, port)
+        self.go()
+        done = client.wait()
+        self.assert_code(done, 0)
+        self.events(done)
+        left = set(self.keys())
+        # what is not known to be ours stays; a heartbeat that does not beat is dead whatever it says (PROTOCOL 5)
+        for key in bad:
+            if key.split("/")[0] in ("active-runs", "runs", "workflow-runs", "workflow-names"):
+                self.assertIn(key, left)
+        for one in (server, other):
+            one.send(signal.SIGTERM)
+            self.assert_code(one.wait(), 0)
+            # at most one line for each record, however many ticks there were
+            self.assertLess(len(one.lines["err"]), len(bad) + 30, one.lines["err"][:200])
+            for line in set(one.lines["err"]):
+                if "01a00000" in line:
+                    text = line.split(" ", 1)[1]
+                    self.assertEqual(sum(text in l for l in one.lines["err"]), 1, text)
+
+    def check_service(self, url, port):
+        self.assert_code(self.swamp("workflow", "run", "hello", "--server", url), 0)
+        for words in (["run", "history"], ["run", "history", "--active"], ["run", "history", "--workflow", "hello"],
+                      ["cluster", "instances"]):
+            self.assert_code(self.swamp(*words, "--json", "--server", url), 0)
+        rows = [json.loads(l) for l in self.swamp("run", "history", "--json", "--server", url).out.splitlines()]
+        self.assertIn("hello", [row["workflowName"] for row in rows])
+        named = self.swamp("workflow", "history", "get", "hello", "--json", "--server", url)
+        self.assert_code(named, 0)
+        for number in range(len(self.BAD)):
+            answer = self.attach(port, GONE % number)
+            self.assertIn(answer["type"], ("error", "run.interrupted"), answer)
+            if answer["type"] == "error":
+                self.assertIn(answer["error"]["code"], ("unavailable", "not_found"), answer)
+            asked = self.swamp("workflow", "history", "get", GONE % number, "--server", url)
+            self.assertIn(asked.code, (0, 4, 5, 7), repr(asked))  # 4: an answer that is nested too deeply to be read
+            answer = self.ask(port, {"type": "run.cancel", "id": "c", "payload": {"runId": GONE % number}})
+            self.assertIn(answer["type"], ("error", "run.cancel"), answer)
+        self.assertIn(Ready(port).code, (200,))
+
+
+class Doctor(ClusterTest):
+    def test_doctor_names_a_stale_heartbeat_a_run_without_an_owner_and_sqlite(self):
+        server = self.instance(quick=FAST)
+        client, run = self.begin(server.url)
+        good = self.swamp("doctor")
+        self.assertIn("instance %s" % server.instance, good.out)
+        self.assertIn("SQLite", good.out)
+        server.send(signal.SIGKILL)
+        server.wait()
+        self.put({"active-runs/" + GONE % 1: '{"instanceId":"0000dead-0000-4000-8000-000000000000","resourceName":"lost"}',
+                  "heartbeats/0000beef-0000-4000-8000-000000000000": "no record"})
+        found = lambda: self.swamp("doctor")
+        wait_until(lambda: "no sign of life" in found().out, "the silence of the dead")
+        done = found()
+        self.assert_code(done, 1)
+        self.assertRegex(done.out, r"!! instance %s on \S+ has shown no sign of life" % server.instance)
+        self.assertRegex(done.out, r"!! run %s \(held\) is recorded as running, but its instance is gone" % run)
+        self.assertRegex(done.out, r"!! run %s \(lost\) is recorded as running" % (GONE % 1))
+        self.assertIn("!! the heartbeat of instance 0000beef-0000-4000-8000-000000000000 cannot be read", done.out)
+        # what it advised helps
+        again = self.instance(quick=FAST)
+        self.wait_final(run)
+        wait_until(lambda: server.instance not in self.alive(), "the death")
+        again.send(signal.SIGTERM)
+        self.assert_code(again.wait(), 0)
+        client.end()
+
+
+if __name__ == "__main__":
+    swamp_test.main()
