@@ -13,6 +13,7 @@ swamp__act_interrupted(swamp__session *session, const swamp__news *news)
     swamp__session_answered(session);
     session->goal = SWAMP__AT_ASKING;
     session->history_until_ms = swamp__now_ms(session->world) + wait_ms;
+    session->history_bound_ms = swamp__now_ms(session->world) + session->options.give_up_ms;
     /*
      * Servers of the existing tool (no staleTtlMs) do not record why: what they told is kept. Of all others
      * the record is the truth: the last commit of an owner that was declared dead may have been done after
@@ -49,6 +50,18 @@ swamp__act_poll_later(swamp__session *session, const swamp__news *news)
     int64_t most_ms = session->history_until_ms - now_ms;
     int64_t delay_ms = swamp__backoff_told(session->world, own_ms, news->retry_after_ms, most_ms);
     swamp__timer_set(session->world->timers, &session->delay_timer, now_ms + delay_ms);
+}
+
+/* While the store is away nobody can record or read an end: that time is not the reaper's (PROTOCOL 7, `unavailable`). */
+void
+swamp__act_poll_unavailable(swamp__session *session, const swamp__news *news)
+{
+    int64_t again_ms = swamp__now_ms(session->world) + session->options.history_poll_max_ms;
+    if (again_ms > session->history_bound_ms)
+        again_ms = session->history_bound_ms;
+    if (again_ms > session->history_until_ms)
+        session->history_until_ms = again_ms;
+    swamp__act_poll_later(session, news);
 }
 
 /*

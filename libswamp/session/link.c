@@ -219,6 +219,7 @@ go_on_reading(swamp__session *session)
 {
     int64_t rested_ms = swamp__now_ms(session->world) - session->no_room_ms;
     session->history_until_ms += rested_ms;
+    session->history_bound_ms += rested_ms;
     session->elsewhere_since_ms += rested_ms;
     if (session->unavailable_since_ms >= 0)
         session->unavailable_since_ms += rested_ms;

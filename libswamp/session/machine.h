@@ -114,6 +114,7 @@ struct swamp__session {
     int64_t unavailable_since_ms; /* first of a row of unavailable, draining, 429; -1: none */
     uint32_t not_founds;          /* in a row */
     int64_t history_until_ms;     /* interrupted: give up polling then */
+    int64_t history_bound_ms;     /* ... and then, however often the history was unavailable meanwhile */
     char interrupt_reason[64];    /* as an old server told, which does not record it; "" of others */
 
     int cancel_wanted; /* asked by the application, not yet taken by a server */
@@ -188,6 +189,7 @@ void swamp__act_follow_elsewhere(swamp__session *session, const swamp__news *new
 void swamp__act_interrupted(swamp__session *session, const swamp__news *news);
 void swamp__act_ask_history(swamp__session *session, const swamp__news *news);
 void swamp__act_poll_later(swamp__session *session, const swamp__news *news);
+void swamp__act_poll_unavailable(swamp__session *session, const swamp__news *news);
 void swamp__act_finish_recorded(swamp__session *session, const swamp__news *news);
 void swamp__act_not_found(swamp__session *session, const swamp__news *news);
 void swamp__act_look_again(swamp__session *session, const swamp__news *news);

@@ -54,7 +54,7 @@ const swamp__rule swamp__session_rules[] = {
 {STARTING,                  SWAMP__IN_INTERRUPTED,        swamp__act_refuse,                ENDED,      "... no run id: nothing to ask for"},
 {POLLING,                   SWAMP__IN_DELAY_OVER,         swamp__act_ask_history,           ASKING,     "... every 1 to 2 s"},
 {ASKING,                    SWAMP__IN_NOT_FINAL,          swamp__act_poll_later,            POLLING,    "... until the status is final. Or gives up"},
-{ASKING,                    SWAMP__IN_UNAVAILABLE,        swamp__act_poll_later,            POLLING,    "... until the status is final. Or gives up"},
+{ASKING,                    SWAMP__IN_UNAVAILABLE,        swamp__act_poll_unavailable,      POLLING,    "... unavailable: no answer, uses up no time, up to give_up_ms. Or gives up"},
 {ASKING,                    SWAMP__IN_FINAL,              swamp__act_finish_recorded,       ENDED,      "... then the final status"},
 {FOLLOWING,                 SWAMP__IN_NOT_FOUND,          swamp__act_not_found,             CHECKING,   "not_found: ask workflow.history.get"},
 {STARTING,                  SWAMP__IN_NOT_FOUND,          swamp__act_refuse,                ENDED,      "... in answer to a start: any other error code"},
