@@ -197,7 +197,7 @@ live_once(const struct args *args, swamp_server_options *options, int id_file, i
 {
     struct instance one = {
         .args = args, .id_file = id_file, .drain_ms = (int)args_number(args, "drain-timeout")};
-    int code, rc = SWAMP_OK;
+    int code, number, rc = SWAMP_OK;
 
     *again = 0;
     pthread_mutex_init(&one.lock, NULL);
@@ -206,13 +206,17 @@ live_once(const struct args *args, swamp_server_options *options, int id_file, i
         keep_port(&one, options);
         code = announce(&one);
     }
-    if (code == 0) {
+    if (code == 0)
         rc = run_instance(&one, signal_fd, (options->flags & SWAMP_SERVER_INSECURE) != 0);
-        *again = rc == SWAMP_E_FENCED;
-    }
-    swamp_server_free(one.server);
+    swamp_server_free(
+        one.server); /* waits for the commands of a fenced one: seconds, in which a stop may come */
     pthread_mutex_destroy(&one.lock);
-    if (code == 0 && rc == SWAMP_E_FENCED)
+    *again = rc == SWAMP_E_FENCED && signals_take(&number) == 0;
+    if (code == 0 && rc == SWAMP_E_FENCED && !*again)
+        serve_log(SWAMP_LOG_INFO,
+                  "stopped: this instance was declared dead, and its runs were ended as interrupted",
+                  serve_log_user(args));
+    else if (code == 0 && rc == SWAMP_E_FENCED)
         serve_log(
             SWAMP_LOG_WARN,
             "this instance was declared dead by another one and its runs were ended as interrupted; going on "

@@ -73,6 +73,20 @@ class Deaths(ClusterTest):
         owner.send(signal.SIGTERM)
         self.assert_code(owner.wait(), 0)
 
+    def test_a_stop_that_meets_a_fence_ends_the_process(self):
+        self.write_workflow("deaf", workflow("deaf", "trap '' TERM; echo begun; while ! test -e go; do sleep 0.05; done"))
+        owner, other = self.instance(), self.instance()
+        client, run = self.begin(owner.url, "deaf")  # keeps the fenced handle busy for seconds
+        owner.send(signal.SIGSTOP)
+        self.wait_final(run)
+        owner.send(signal.SIGCONT)
+        owner.wait_line("err", "was declared dead")
+        owner.send(signal.SIGTERM)
+        self.assert_code(owner.wait(), 0)  # and not: a new instance, which nobody asked for
+        self.assertEqual(len([line for line in owner.lines["out"] if "listening" in line]), 1)
+        self.assertEqual(self.alive(), {other.instance})
+        client.end()
+
     def test_twenty_lives_of_one_instance_do_not_touch_the_runs_of_the_other(self):
         steady = self.instance()
         client, run = self.begin(steady.url)
