@@ -1,0 +1,17 @@
+/* A host with the library in it, for the programs that measure the library. */
+#ifndef SWAMP_BENCH_HOST_H
+#define SWAMP_BENCH_HOST_H
+
+#include <swamp/swamp.h>
+#include "common.h"
+
+/* Ends the program where rc is an error; server may be NULL. */
+void bench_check(int rc, swamp_server *server, const char *what);
+
+/* A server on loopback with a store in memory: --port, --connections, --log-events, --log-bytes, --loop. */
+swamp_server *bench_start_server(int argc, char **argv);
+
+/* Starts a run from within, and stops following it. */
+swamp_run *bench_start_run(swamp_server *server);
+
+#endif
