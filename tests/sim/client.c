@@ -114,6 +114,22 @@ check_event(sim_client *client, const swamp_event *event)
                  (unsigned long long)seq, client->run_id);
 }
 
+/* What the run's living instance still has is never reported as missing. */
+static void
+check_reason_of_gap(sim_client *client, const swamp_event *event)
+{
+    cluster *sim = client->of;
+    const sim_run *run = sim_run_find(sim, client->run_id);
+    int kept_all = sim->log_events > 1000;
+    if (strcmp(swamp_event_reason(event), "evicted") == 0 && kept_all)
+        sim_fail(sim, "%s: told that events were evicted, which never happened", client->name);
+    if (strcmp(swamp_event_reason(event), "lost") == 0 && swamp_event_to_seq(event) && run &&
+        !run->owner->disturbed)
+        sim_fail(sim, "%s: told that events %llu..%llu are lost, though their instance lives", client->name,
+                 (unsigned long long)swamp_event_from_seq(event),
+                 (unsigned long long)swamp_event_to_seq(event));
+}
+
 static void
 check_gap(sim_client *client, const swamp_event *event)
 {
@@ -125,6 +141,7 @@ check_gap(sim_client *client, const swamp_event *event)
     if (from != client->seen + 1 || (to && to < from))
         sim_fail(client->of, "%s: gap %llu..%llu after %llu", client->name, (unsigned long long)from,
                  (unsigned long long)to, (unsigned long long)client->seen);
+    check_reason_of_gap(client, event);
     if (to)
         client->seen = to;
     else

@@ -43,6 +43,7 @@ struct sim_link {
     pipe_end up, down;
     swamp__timer fill_timer; /* of the server's node: the connection can be written, or freed */
     int wants, closing;
+    sim_wire wire;
 };
 
 static void
@@ -154,8 +155,10 @@ send_frames(sim_link *link, const swamp__buf *batch)
         at += 2 + digits;
         if (opcode == SWAMP__WS_PING)
             push(link, &link->down, MSG_PING, 0, NULL, 0);
-        else
+        else {
+            sim_wire_said(&link->wire, link->of, link->name, (const char *)at, len);
             push(link, &link->down, MSG_TEXT, 0, (const char *)at, len);
+        }
         at += len;
     }
 }
@@ -316,6 +319,7 @@ sim_link_dial(sim_client *client, const char *url)
 void
 sim_link_send(sim_link *link, const char *text, size_t len)
 {
+    sim_wire_asked(&link->wire, text, len);
     push(link, &link->up, MSG_TEXT, 0, text, len);
 }
 

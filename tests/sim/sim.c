@@ -162,12 +162,25 @@ cancel_a_run(cluster *sim)
 static const struct {
     void (*happen)(cluster *sim);
     int weight, weight_when_calm;
+    const char *name;
 } faults[] = {
-    {cut_a_link, 40, 80},        {kill_one, 8, 0},       {kill_at_a_store_call, 8, 0},
-    {pause_one, 12, 0},          {fault_a_store, 12, 0}, {stop_one, 5, 0},
-    {restart_a_client, 12, 15},  {cancel_a_run, 5, 5},   {fault_every_store, 4, 0},
-    {turn_the_wall_clock, 3, 3},
+    {cut_a_link, 40, 80, "link_cut"},
+    {kill_one, 8, 0, "instance_killed"},
+    {kill_at_a_store_call, 8, 0, "instance_killed_at_a_store_call"},
+    {pause_one, 12, 0, "instance_paused"},
+    {fault_a_store, 12, 0, "store_of_one_instance"},
+    {stop_one, 5, 0, "instance_stopped"},
+    {restart_a_client, 12, 15, "client_restarted"},
+    {cancel_a_run, 5, 5, "run_cancelled"},
+    {fault_every_store, 4, 0, "store_of_all"},
+    {turn_the_wall_clock, 3, 3, "wall_clock_turned"},
 };
+
+const char *
+sim_fault_name(size_t kind)
+{
+    return kind < sizeof faults / sizeof faults[0] ? faults[kind].name : NULL;
+}
 
 static void
 let_a_fault_happen(swamp__timer *timer)
@@ -182,6 +195,7 @@ let_a_fault_happen(swamp__timer *timer)
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         int weight = sim->calm ? faults[i].weight_when_calm : faults[i].weight;
         if (n < weight) {
+            sim->faults[i]++;
             faults[i].happen(sim);
             break;
         }

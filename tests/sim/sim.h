@@ -12,11 +12,25 @@
 #define SIM_SLOTS_MAX 4 /* places (address and port) at which an instance can stand */
 #define SIM_CLIENTS_MAX 12
 #define SIM_RUNS_MAX 64
+#define SIM_FAULTS_MAX 16 /* kinds of faults */
+#define SIM_STREAMS_MAX 8 /* requests of one connection that are looked at */
 
 typedef struct cluster cluster;
 typedef struct sim_instance sim_instance;
 typedef struct sim_link sim_link;
 typedef struct sim_client sim_client;
+
+/* One request's stream of events as its connection carried it. */
+typedef struct sim_stream {
+    char id[64];
+    uint64_t last;
+    int ended;
+} sim_stream;
+
+typedef struct sim_wire {
+    sim_stream streams[SIM_STREAMS_MAX];
+    size_t next;
+} sim_wire;
 
 /* What a run really did, as its host knows it. */
 typedef struct sim_run {
@@ -75,6 +89,7 @@ struct cluster {
     int calm; /* links are cut, nothing else goes wrong: every accepted run's client must see its end */
     unsigned log_events;                  /* run_log_events of the instances */
     unsigned starts[SIM_CLIENTS_MAX];     /* runs that hosts began for the request of this client */
+    unsigned faults[SIM_FAULTS_MAX];      /* by kind: sim_fault_name() */
     unsigned told[SWAMP_EVENT_ERROR + 1]; /* events that clients got, by type */
     unsigned recorded[4]; /* runs with a final status: by SWAMP_RUN_..., [0]: interrupted ones */
     swamp__buf history;   /* what happened, line by line */
@@ -84,6 +99,7 @@ struct cluster {
 /* Runs one seed: 0, or 1 and the failure and the history are in *out, to be freed with sim_free(). */
 int sim_play(uint64_t seed, cluster **out);
 void sim_free(cluster *sim);
+const char *sim_fault_name(size_t kind); /* NULL: there is no such kind */
 
 /* sim.c */
 int64_t sim_pick(cluster *sim, int64_t low, int64_t high); /* uniform, from the seed */
@@ -132,6 +148,10 @@ void sim_client_check_end(sim_client *client);
 void sim_client_free(sim_client *client);
 cluster *sim_client_sim(const sim_client *client);
 const char *sim_client_name(const sim_client *client);
+
+/* wire.c: both are called as the text is sent, before it can get lost */
+void sim_wire_asked(sim_wire *wire, const char *text, size_t len);
+void sim_wire_said(sim_wire *wire, cluster *sim, const char *name, const char *text, size_t len);
 
 /* late.c: the commit of this call is made later; the caller hears that nobody knows */
 void sim_late_commit(cluster *sim, const fake_call *call);

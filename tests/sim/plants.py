@@ -1,0 +1,156 @@
+"""Bugs to be planted one at a time, so that the simulator's validators are tested, too; scripts/sim --plants does it.
+
+usage: plants.py --check SOURCE_ROOT           each edit finds its place exactly once
+       plants.py SOURCE_ROOT BUILD_DIR SEEDS   plants each one in a copy, and counts the seeds until it is caught
+
+A plant is an edit of the source: (name, file, what stands there, what is put there). The library itself holds nothing
+that is for tests only. A bug counts as caught when a rule is broken, not when the program falls over.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+PLANTS = [
+    # events: ordered, unique, reliable, resumable
+    ("attach_skips_an_event", "server/viewer.c", "viewer->cursor.next_seq = after_seq + 1;",
+     "viewer->cursor.next_seq = after_seq + (attached ? 2 : 1);"),
+    ("attach_repeats_an_event", "server/viewer.c", "viewer->cursor.next_seq = after_seq + 1;",
+     "viewer->cursor.next_seq = after_seq + (after_seq ? 0 : 1);"),
+    ("viewer_is_left_behind", "server/viewer.c", "        viewer->cursor = cursor;", "        viewer->cursor.next_seq = cursor.next_seq;\n"
+     "        if (cursor.next_seq % 16 == 0)\n            viewer->cursor.next_seq++;"),
+    ("seq_has_holes", "run/event_log.c", "write_tail(space, sizeof space, log->head + 1,",
+     "write_tail(space, sizeof space, log->head + 1 + (log->head > 8),"),
+    ("gap_is_one_too_long", "run/event_log.c", "*to = log->first - 1;", "*to = log->first;"),
+    ("gap_is_one_too_short", "run/event_log.c", "*to = log->first - 1;",
+     "*to = log->first - 1 - (log->first - 1 > *from);"),
+    ("search_lands_beside", "run/event_log.c", "seq < cursor->next_seq; seq++", "seq + 1 < cursor->next_seq; seq++"),
+    ("session_asks_from_beyond", "session/link.c", "place->epoch[0] ? place->epoch : NULL, place->last);",
+     "place->epoch[0] ? place->epoch : NULL, place->last + (place->last > 2));"),
+    ("session_forgets_its_place", "session/stream.c", "    swamp__place_advance(&session->place, answer->seq);",
+     "    if (answer->seq % 8)\n        swamp__place_advance(&session->place, answer->seq);"),
+    ("session_takes_what_was_seen", "session/place.c", "if (seq == 0 || seq == place->last + 1)", "if (seq <= place->last + 1)"),
+    ("session_goes_over_holes", "session/place.c", "return swamp__place_hole_tried(place) ?",
+     "return swamp__place_hole_tried(place) || 1 ?"),
+    ("cursor_runs_ahead", "session/tell.c", "    event->cursor_seq = session->place.last;\n    event->bytes",
+     "    event->cursor_seq = session->place.last + (told->type == SWAMP_EVENT_RECONNECTING);\n    event->bytes"),
+    ("epoch_changes", "server/attach.c", ".epoch = run->epoch,", ".epoch = run->id,"),
+    ("last_event_is_dropped", "run/life.c", "    if (!run->last_event)\n        return SWAMP_OK;",
+     "    if (!run->last_event || run->tries == 0)\n        return SWAMP_OK;"),
+    # the end: one final status, told after it was written
+    ("end_is_told_before_it_is_written", "run/life.c",
+     "    if (write->outcome == SWAMP__WRITE_DONE) {\n        conclude(life, run);",
+     "    if (write->outcome != SWAMP__WRITE_FENCED) {\n        conclude(life, run);"),
+    ("end_is_always_a_success", "run/life.c", "    run->status = run->finish_status;", "    run->status = SWAMP_RUN_SUCCEEDED;"),
+    ("final_status_is_written_over", "run/reaper.c",
+     "    if (reading->run_readable && reading->facts.is_final)\n        return 0;", "    (void)0;"),
+    ("lost_run_is_called_done", "server/viewer.c",
+     "if (viewer->run->state == SWAMP__RUN_FINISHED || viewer->run->state == SWAMP__RUN_GONE)",
+     "if (viewer->run->state >= SWAMP__RUN_FINISHED)"),
+    ("lost_start_is_sent_again", "session/rules.c",
+     "SWAMP__IN_LOST,               swamp__act_fail_lost,             ENDED,",
+     "SWAMP__IN_LOST,               swamp__act_redial,                WAITING,"),
+    # who lives and who writes: fenced
+    ("write_without_a_fence", "run/life_write.c",
+     "add_check(batch, swamp__key_heartbeat(me), SWAMP_STORE_PRESENT, 0);",
+     "add_check(batch, swamp__key_heartbeat(me), SWAMP_STORE_ANY, 0);"),
+    ("beat_writes_over_anything", "run/heartbeat.c",
+     "int condition = pulse->revision ? SWAMP_STORE_REVISION : SWAMP_STORE_ABSENT;", "int condition = SWAMP_STORE_ANY;"),
+    ("sleeper_judges_by_the_time_it_slept", "run/membership.c",
+     "return now_ms - m->pulse_due_ms <= half_interval(m);", "return now_ms - m->pulse_due_ms <= 1000 * half_interval(m);"),
+    ("outage_counts_as_silence", "run/membership.c", "const char *fault = find_fault(m, pulse, now_ms);",
+     "const char *fault = m->pulses ? NULL : find_fault(m, pulse, now_ms);"),
+    ("deaths_are_declared_early", "run/watch.c", "now_ms - watch->since_ms > watch->stale_ttl_ms)",
+     "4 * (now_ms - watch->since_ms) > watch->stale_ttl_ms)"),
+    ("silence_counts_as_death", "server/attach.c", "        withhold(asked, watch);",
+     "        say_interrupted(settle(asked), found->run.id, found->owner, \"instance_dead\");"),
+    ("store_failure_means_not_found", "run/lookup.c", "    if (rc != SWAMP_OK)\n        return SWAMP__FOUND_FAILED;\n    rc = read_heartbeat",
+     "    if (rc != SWAMP_OK)\n        return SWAMP__FOUND_NOTHING;\n    rc = read_heartbeat"),
+    # nothing is left over
+    ("admission_is_not_taken_back", "run/life.c", "        begin_cleaning(life, run);\n", "        refuse(life, run, SWAMP_E_UNKNOWN);\n"),
+    ("lost_write_is_not_waited_for", "run/life.c",
+     "write->outcome == SWAMP__WRITE_ABSENT && run->seen_absent", "write->outcome == SWAMP__WRITE_ABSENT"),
+    ("taken_back_but_for_an_index", "run/life_write.c",
+     "        add_remove(&batch, swamp__key_name_run(run->resource_name, write->run_id), SWAMP_STORE_ANY, 0);", "        (void)0;"),
+    ("key_of_the_keeper_stays", "run/life.c", "if (has_store(life) && !life->fenced)\n        swamp__life_ask(life, run, &forget_kind);",
+     "if (!life)\n        swamp__life_ask(life, run, &forget_kind);"),
+    ("cancel_request_stays", "run/life_write.c",
+     "    add_remove(&batch, swamp__key_cancel_request(write->me, write->run_id), SWAMP_STORE_ANY, 0);\n    int rc",
+     "    int rc"),
+    ("reaper_leaves_a_key", "run/reaper.c", "    ops[count++] = swamp__op_remove(of_instance.text, SWAMP_STORE_ANY, 0);",
+     "    (void)of_instance;"),
+    ("reaper_ends_nothing", "run/reaper.c", "int ends = is_of_the_dead(reading, suspect) && must_end(reading);",
+     "int ends = is_of_the_dead(reading, suspect) && must_end(reading) && reap->max_runs == 0;"),
+]
+
+
+def path_of(root, plant):
+    return os.path.join(root, "libswamp", plant[1])
+
+
+def check(root):
+    wrong = 0
+    for plant in PLANTS:
+        with open(path_of(root, plant), encoding="utf-8") as file:
+            found = file.read().count(plant[2])
+        if found != 1:
+            wrong = 1
+            print(f"{plant[0]}: its place occurs {found} times in {plant[1]}; mend it here", file=sys.stderr)
+    print(f"{len(PLANTS)} plants")
+    return wrong
+
+
+def copy_tree(root, to):
+    shutil.rmtree(to, ignore_errors=True)
+    shutil.copytree(root, to, ignore=shutil.ignore_patterns("build*", ".git", "__pycache__"))
+
+
+def play(tree, build, plant, seeds):
+    """How many seeds it took, and what was said; 0: it was not caught."""
+    path = path_of(tree, plant)
+    with open(path, encoding="utf-8") as file:
+        whole = file.read()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(whole.replace(plant[2], plant[3]))
+    try:
+        subprocess.run(["ninja", "-C", build, "tests/sim/sim_seeds"], check=True, capture_output=True, text=True)
+        done = subprocess.run([os.path.join(build, "tests/sim/sim_seeds"), "1", str(seeds), "first"],
+                              capture_output=True, text=True, timeout=600, check=False)
+    except subprocess.TimeoutExpired:
+        return 0, "it hung"
+    except subprocess.CalledProcessError as error:
+        return 0, "it does not compile:\n" + error.stdout[-2000:]
+    finally:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(whole)
+    broken = re.search(r"^broken (\d+): (.*)", done.stdout, re.M)
+    if broken:
+        return int(broken[1]), broken[2]
+    return 0, "no rule was broken" if done.returncode == 0 else f"the program ended with {done.returncode}"
+
+
+def main():
+    if sys.argv[1] == "--check":
+        return check(sys.argv[2])
+    root, build, seeds = sys.argv[1], os.path.abspath(sys.argv[2]), int(sys.argv[3])
+    if check(root):
+        return 1
+    tree = os.path.join(build, "tree")
+    os.makedirs(build, exist_ok=True)
+    copy_tree(root, tree)
+    objects = os.path.join(build, "objects")
+    shutil.rmtree(objects, ignore_errors=True)
+    subprocess.run(["meson", "setup", objects, tree, "--buildtype=release", "-Dprogram=disabled", "-Dexamples=disabled"],
+                   check=True, stdout=subprocess.DEVNULL)
+    missed = 0
+    for plant in PLANTS:
+        seed, words = play(tree, objects, plant, seeds)
+        missed += not seed
+        print(f"{plant[0]:38} {seed or 'NOT CAUGHT':>10}  {words}", flush=True)
+    print(f"{len(PLANTS) - missed} of {len(PLANTS)} planted bugs were caught; the number is the seed that did it")
+    return missed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
