@@ -12,8 +12,10 @@ swamp__act_interrupted(swamp__session *session, const swamp__news *news)
         answer->stale_ttl_ms >= 0 ? 2 * answer->stale_ttl_ms : session->options.history_give_up_ms;
     swamp__session_answered(session);
     session->goal = SWAMP__AT_ASKING;
-    session->history_until_ms = swamp__now_ms(session->world) + wait_ms;
-    session->history_bound_ms = swamp__now_ms(session->world) + session->options.give_up_ms;
+    session->history_left_ms = wait_ms;
+    session->history_answered_ms = swamp__now_ms(session->world);
+    session->history_until_ms = session->history_answered_ms + wait_ms;
+    session->history_bound_ms = session->history_answered_ms + session->options.give_up_ms;
     /*
      * Servers of the existing tool (no staleTtlMs) do not record why: what they told is kept. Of all others
      * the record is the truth: the last commit of an owner that was declared dead may have been done after
@@ -35,33 +37,43 @@ swamp__act_ask_history(swamp__session *session, const swamp__news *news)
     swamp__session_send_history(session);
 }
 
-void
-swamp__act_poll_later(swamp__session *session, const swamp__news *news)
+/* The next poll, or the end when `left_ms` is over. */
+static void
+poll_again(swamp__session *session, int64_t left_ms, int64_t retry_after_ms)
 {
     const swamp__session_options *options = &session->options;
     int64_t now_ms = swamp__now_ms(session->world);
     swamp__session_answered(session);
-    if (now_ms >= session->history_until_ms) {
+    session->history_answered_ms = now_ms;
+    if (left_ms <= 0) {
         swamp__session_fail(session, SWAMP_E_GAVE_UP, "not_recorded", "final status not recorded");
         return;
     }
     int64_t own_ms =
         swamp__world_uniform(session->world, options->history_poll_min_ms, options->history_poll_max_ms);
-    int64_t most_ms = session->history_until_ms - now_ms;
-    int64_t delay_ms = swamp__backoff_told(session->world, own_ms, news->retry_after_ms, most_ms);
+    int64_t delay_ms = swamp__backoff_told(session->world, own_ms, retry_after_ms, left_ms);
     swamp__timer_set(session->world->timers, &session->delay_timer, now_ms + delay_ms);
+}
+
+/*
+ * Not final yet. No more than the usual pause since the last answer counts: while the client was cut off, or asked an
+ * instance that was stopped, nobody could be asked, and the reaper may have been slow for the same reason.
+ */
+void
+swamp__act_poll_later(swamp__session *session, const swamp__news *news)
+{
+    int64_t spent_ms = swamp__now_ms(session->world) - session->history_answered_ms;
+    if (spent_ms > (int64_t)session->options.history_poll_max_ms)
+        spent_ms = session->options.history_poll_max_ms;
+    session->history_left_ms -= spent_ms;
+    poll_again(session, session->history_left_ms, news->retry_after_ms);
 }
 
 /* While the store is away nobody can record or read an end: that time is not the reaper's (PROTOCOL 7, `unavailable`). */
 void
 swamp__act_poll_unavailable(swamp__session *session, const swamp__news *news)
 {
-    int64_t again_ms = swamp__now_ms(session->world) + session->options.history_poll_max_ms;
-    if (again_ms > session->history_bound_ms)
-        again_ms = session->history_bound_ms;
-    if (again_ms > session->history_until_ms)
-        session->history_until_ms = again_ms;
-    swamp__act_poll_later(session, news);
+    poll_again(session, session->history_bound_ms - swamp__now_ms(session->world), news->retry_after_ms);
 }
 
 /*

@@ -134,12 +134,15 @@ swamp__act_greet(swamp__session *session, const swamp__news *news)
         session->io.pause(session->io.self, 1);
     else
         watch_life(session);
-    if (session->state == SWAMP__AT_STARTING)
+    if (session->state == SWAMP__AT_STARTING) {
         send_start(session);
-    else if (session->state == SWAMP__AT_ATTACHING)
+    } else if (session->state == SWAMP__AT_ATTACHING) {
         swamp__session_send_attach(session);
-    else
+    } else {
+        session->history_answered_ms =
+            swamp__now_ms(session->world); /* without a link no time for polling runs */
         swamp__session_send_history(session);
+    }
     swamp__session_send_cancel(session);
 }
 

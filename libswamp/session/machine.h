@@ -113,8 +113,10 @@ struct swamp__session {
     int64_t elsewhere_since_ms;
     int64_t unavailable_since_ms; /* first of a row of unavailable, draining, 429; -1: none */
     uint32_t not_founds;          /* in a row */
-    int64_t history_until_ms;     /* interrupted: give up polling then */
-    int64_t history_bound_ms;     /* ... and then, however often the history was unavailable meanwhile */
+    int64_t history_left_ms;      /* interrupted: time for polling; only while somebody answers does it run */
+    int64_t history_answered_ms;  /* ... the last answer, or when it began */
+    int64_t history_until_ms;     /* ... without any answer: not given up before */
+    int64_t history_bound_ms;     /* ... with answers `unavailable` only: given up then */
     char interrupt_reason[64];    /* as an old server told, which does not record it; "" of others */
 
     int cancel_wanted; /* asked by the application, not yet taken by a server */

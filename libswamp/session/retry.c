@@ -5,15 +5,12 @@
 #include <swamp/status.h>
 #include "machine.h"
 
-/*
- * The limit that holds depends on what the link was for: a run that was interrupted is asked after until its
- * time is over, all else stops after max_dials in a row without any answer.
- */
+/* max_dials in a row without any answer; a run that was interrupted is asked after until its time is over, too. */
 static int
 is_given_up(const swamp__session *session)
 {
-    if (session->goal == SWAMP__AT_ASKING)
-        return swamp__now_ms(session->world) >= session->history_until_ms;
+    if (session->goal == SWAMP__AT_ASKING && swamp__now_ms(session->world) < session->history_until_ms)
+        return 0;
     return session->dials >= session->options.max_dials;
 }
 
