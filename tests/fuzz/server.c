@@ -133,6 +133,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < 2; i++)
         if (at.peers[i])
             fake_peer_free(at.peers[i]);
+    fake_server_let_go(at.server); /* a host answers all its work */
+    fake_world_advance(at.world, 0);
     fake_server_free(at.server);
     fake_world_free(at.world);
     swamp_store_free(at.store);

@@ -23,6 +23,7 @@ typedef struct sim_client sim_client;
 /* One request's stream of events as its connection carried it. */
 typedef struct sim_stream {
     char id[64];
+    char run_id[64]; /* of an attach */
     uint64_t last;
     int ended;
 } sim_stream;

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <swamp/status.h>
 #include "../../libswamp/wire/answer.h"
+#include "../../libswamp/wire/document.h"
 #include "../../libswamp/wire/request.h"
 #include "sim.h"
 
@@ -24,8 +25,21 @@ sim_wire_asked(sim_wire *wire, const char *text, size_t len)
 {
     static swamp__request request; /* large */
     const char *message;
-    if (swamp__request_read(text, len, &request, &message) == SWAMP_OK && request.type == SWAMP__REQ_ATTACH)
-        find_stream(wire, request.id)->last = request.after_seq;
+    if (swamp__request_read(text, len, &request, &message) != SWAMP_OK || request.type != SWAMP__REQ_ATTACH)
+        return;
+    sim_stream *stream = find_stream(wire, request.id);
+    stream->last = request.after_seq;
+    snprintf(stream->run_id, sizeof stream->run_id, "%.63s", request.run_id);
+}
+
+/* A run that goes on is nowhere said not to be there, whatever the store does at that moment. */
+static void
+check_not_found(cluster *sim, const char *name, const sim_stream *stream)
+{
+    char status[16], reason[32];
+    if (sim_run_find(sim, stream->run_id) && sim_recorded(sim, stream->run_id, status, reason) &&
+        !swamp__run_status_is_final(status))
+        sim_fail(sim, "%s: said that %.13s is not there, recorded as '%s'", name, stream->run_id, status);
 }
 
 void
@@ -45,6 +59,8 @@ sim_wire_said(sim_wire *wire, cluster *sim, const char *name, const char *text, 
                  (unsigned long long)stream->last);
     if (stream->ended && (answer.type == SWAMP__ANS_EVENT || answer.type == SWAMP__ANS_DONE))
         sim_fail(sim, "%s: the stream goes on after its end", name);
+    if (answer.type == SWAMP__ANS_ERROR && strcmp(answer.code, "not_found") == 0)
+        check_not_found(sim, name, stream);
     if (answer.type == SWAMP__ANS_EVENT)
         stream->last = answer.seq;
     else if (answer.type == SWAMP__ANS_GAP)
