@@ -8,6 +8,8 @@
 #include "../../libswamp/wire/document.h"
 #include "sim.h"
 
+#define RETRY_MIN_MS 1000
+
 struct sim_client {
     cluster *of;
     char name[16];
@@ -18,7 +20,8 @@ struct sim_client {
     uint64_t seen; /* all up to here was seen or reported as a gap */
     int open_end;  /* a gap up to the end was told */
     int ended, restarting;
-    int unread; /* the application reads slowly */
+    int unread;         /* the application reads slowly */
+    int64_t dialled_ms; /* by this process; 0: not yet */
     char status[16], code[32];
     int success, error;
 };
@@ -47,8 +50,13 @@ static void
 io_dial(void *self, const char *url)
 {
     sim_client *client = self;
+    int64_t now_ms = client->of->world->now_ms;
     if (client->link)
         sim_fail(client->of, "%s: a dial beside a link", client->name);
+    if (client->dialled_ms && now_ms - client->dialled_ms < RETRY_MIN_MS)
+        sim_fail(client->of, "%s: two dials within %lld ms", client->name,
+                 (long long)(now_ms - client->dialled_ms));
+    client->dialled_ms = now_ms;
     client->link = sim_link_dial(client, url);
 }
 
@@ -289,7 +297,7 @@ open_session(sim_client *client, int start)
     swamp__session_io io = {io_dial, io_send, io_ping, io_hang_up, io_pause, io_deliver, client};
     swamp__session_options options = {.url = "ws://balancer",
                                       .max_dials = 5,
-                                      .retry_min_ms = 1000,
+                                      .retry_min_ms = RETRY_MIN_MS,
                                       .retry_first_ms = 2000,
                                       .retry_max_ms = 15000,
                                       .settle_ms = 10000,
@@ -318,6 +326,7 @@ open_session(sim_client *client, int start)
         options.epoch = client->epoch;
         options.after_seq = client->seen;
     }
+    client->dialled_ms = 0;
     if (swamp__session_new(&client->session, &options, &client->of->outside->world, &io) != SWAMP_OK)
         abort();
     swamp__session_begin(client->session);

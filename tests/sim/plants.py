@@ -69,6 +69,12 @@ PLANTS = [
     ("store_failure_means_not_found", "run/lookup.c",
      "    if (rc != SWAMP_OK)\n        return SWAMP__FOUND_FAILED;\n    rc = read_heartbeat",
      "    if (rc != SWAMP_OK)\n        return SWAMP__FOUND_NOTHING;\n    rc = read_heartbeat"),
+    # bounded, live
+    ("redials_at_once", "session/backoff.c", "    return delay_ms;\n}\n\nint64_t\nswamp__backoff_told",
+     "    return delay_ms > 1 ? 1 : delay_ms;\n}\n\nint64_t\nswamp__backoff_told"),
+    ("history_is_asked_once", "session/history.c",
+     "    swamp__timer_set(session->world->timers, &session->delay_timer, now_ms + delay_ms);", "    (void)delay_ms;"),
+    ("only_viewer_is_not_woken", "server/viewer.c", "if (!run->viewer_count ||", "if (run->viewer_count < 2 ||"),
     # nothing is left over
     ("admission_is_not_taken_back", "run/life.c", "        begin_cleaning(life, run);\n", "        refuse(life, run, SWAMP_E_UNKNOWN);\n"),
     ("lost_write_is_not_waited_for", "run/life.c",
