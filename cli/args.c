@@ -11,7 +11,7 @@
 #define USAGE 2
 
 /* What every command takes. */
-static const struct flag common_flags[] = {
+const struct flag args_common_flags[] = {
     {.name = "json", .type = FLAG_SWITCH, .help = "machine output: one JSON value a line"},
     {.name = "quiet", .letter = 'q', .type = FLAG_SWITCH, .help = "less output"},
     {.name = "verbose", .letter = 'v', .type = FLAG_SWITCH, .help = "more output, on stderr"},
@@ -167,17 +167,15 @@ read_words(struct args *args, int argc, char **argv, text *error)
     return 0;
 }
 
-/* Appends the name of the flag's variable; nothing when it has none. */
+/* Appends the name of the variable that the flag has in this command alone; nothing when it has none. */
 static void
-add_variable(const struct command *command, const struct flag *flag, text *out)
+add_own_variable(const struct command *command, const struct flag *flag, text *out)
 {
     int own = 0;
     for (const struct flag *one = command->flags; one && one->name; one++)
         own |= one == flag;
-    if (flag->variable || !own || !command->variable_prefix || flag->type == FLAG_LIST) {
-        text_add(out, flag->variable ? flag->variable : "");
+    if (!own || !command->variable_prefix || flag->type == FLAG_LIST)
         return;
-    }
     text_add(out, command->variable_prefix);
     for (const char *at = flag->name; *at; at++) {
         char upper = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
@@ -187,19 +185,31 @@ add_variable(const struct command *command, const struct flag *flag, text *out)
 
 /* An empty variable counts as none: that is how compose files and unit files leave one out. */
 static int
+read_variable(struct args *args, size_t index, const char *name, char *(*lookup)(const char *name),
+              text *error)
+{
+    const char *value = name && name[0] ? lookup(name) : NULL;
+    text where = {0};
+    if (!value || !value[0] || args->values[index].from >= ARGS_FROM_VARIABLE)
+        return 0;
+    text_addf(&where, "--%s (from the variable %s)", args->flags[index]->name, name);
+    int rc = args_set(args, index, ARGS_FROM_VARIABLE, where.bytes, value, error);
+    text_free(&where);
+    return rc;
+}
+
+/* The command's own variable says more than the one that works everywhere, and is looked at first. */
+static int
 read_variables(struct args *args, char *(*lookup)(const char *name), text *error)
 {
     int rc = 0;
     for (size_t i = 0; i < args->flag_count && rc == 0; i++) {
-        text name = {0}, where = {0};
-        add_variable(args->command, args->flags[i], &name);
-        const char *value = name.len ? lookup(name.bytes) : NULL;
-        if (value && value[0] && args->values[i].from < ARGS_FROM_VARIABLE) {
-            text_addf(&where, "--%s (from the variable %s)", args->flags[i]->name, name.bytes);
-            rc = args_set(args, i, ARGS_FROM_VARIABLE, where.bytes, value, error);
-        }
-        text_free(&name);
-        text_free(&where);
+        text own = {0};
+        add_own_variable(args->command, args->flags[i], &own);
+        rc = read_variable(args, i, own.bytes, lookup, error);
+        if (rc == 0)
+            rc = read_variable(args, i, args->flags[i]->variable, lookup, error);
+        text_free(&own);
     }
     return rc;
 }
@@ -241,7 +251,7 @@ args_read(struct args *out, const struct command *command, int argc, char **argv
     out->command = command;
     add_flags(out, command->flags);
     add_flags(out, command->more);
-    add_flags(out, common_flags);
+    add_flags(out, args_common_flags);
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
         out->help |= strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0;
     if (out->help)
@@ -321,7 +331,9 @@ help_table(const struct command *command, const struct flag *table, text *out)
         text_addf(out, "  %-36s %s", left.bytes, table->help);
         if (table->fallback)
             text_addf(out, " (%s)", table->fallback);
-        add_variable(command, table, &variable);
+        add_own_variable(command, table, &variable);
+        if (table->variable)
+            text_addf(&variable, "%s%s", variable.len ? ", " : "", table->variable);
         if (variable.len)
             text_addf(out, " [%s]", variable.bytes);
         text_add(out, "\n");
@@ -337,5 +349,5 @@ args_help(const struct command *command, text *out)
               command->operands, command->summary);
     help_table(command, command->flags, out);
     help_table(command, command->more, out);
-    help_table(command, common_flags, out);
+    help_table(command, args_common_flags, out);
 }

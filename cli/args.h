@@ -21,12 +21,14 @@ struct flag {
     const char *value;    /* its name in help, such as "URL"; NULL for a switch */
     const char *fallback; /* the default, as a person would write it; NULL: none */
     const char *help;
-    const char *variable; /* NULL: the command's prefix and the name in capitals, where it has a prefix */
+    const char *variable; /* works in every command, beside the command's own; NULL: none */
     const char *allowed;  /* CHOICE: "text|json" */
     uint64_t min, max;    /* COUNT and DURATION; max 0: unbounded */
     const char *refused;  /* a value that is known, but whose feature is not there; "*": the whole flag */
     char letter;          /* a short form; 0: none */
 };
+
+extern const struct flag args_common_flags[]; /* what every command takes */
 
 #define ARGS_FLAGS_MAX 64
 
@@ -39,7 +41,7 @@ struct command {
     const char *summary;
     const struct flag *flags;    /* its own; NULL: none */
     const struct flag *more;     /* those of its kind, such as a server's address; NULL: none */
-    const char *variable_prefix; /* "SWAMP_SERVE_": every flag of `flags` has a variable */
+    const char *variable_prefix; /* "SWAMP_SERVE_": each of `flags` has a variable: this and its name */
     int (*run)(const struct args *args);
 };
 

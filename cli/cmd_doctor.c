@@ -61,6 +61,7 @@ cmd_doctor(const struct args *args)
     }
     if (code == 0 && findings > 0)
         code = out_fail(OUTCOME_FAILED, NULL,
-                        "%d findings; each line above that begins with !! says what to do", findings);
+                        "%d finding%s; each line above that begins with !! says what to do", findings,
+                        TEXT_PLURAL(findings));
     return code;
 }

@@ -156,6 +156,15 @@ static int
 fail_start(const struct args *args, int rc, const char *why)
 {
     int code = outcome_of_error("", rc, 0);
+    /* the library names its options, the person has given flags */
+    if (rc == SWAMP_E_INVALID && strncmp(why, "host ", 5) == 0)
+        return out_fail(
+            code, NULL,
+            "--host is \"%s\", which others can reach: allow that with --insecure, or use 127.0.0.1",
+            args_text(args, "host"));
+    if (rc == SWAMP_E_INVALID && strncmp(why, "advertise_url ", 14) == 0)
+        return out_fail(code, NULL, "--advertise is \"%s\": allowed is a ws, wss, http or https URL",
+                        args_text(args, "advertise"));
     if (rc == SWAMP_E_ADDRESS)
         return out_fail(code, NULL, "--host is \"%s\", --port is \"%s\": %s", args_text(args, "host"),
                         args_text(args, "port"), why);

@@ -27,7 +27,8 @@ show_workflow(const json *row)
     const char *description = json_get_string(row, "description");
 
     show_add_words(&line, json_get_string(row, "name"));
-    text_addf(&line, "  (%s jobs%s)", jobs && jobs->words ? jobs->words : "?",
+    text_addf(&line, "  (%s job%s%s)", jobs && jobs->words ? jobs->words : "?",
+              jobs && jobs->words && strcmp(jobs->words, "1") == 0 ? "" : "s",
               json_get_true(row, "hasInputs") ? ", takes inputs" : "");
     if (description) {
         text_add(&line, "  ");
@@ -113,12 +114,13 @@ cmd_workflow_validate(const struct args *args)
     }
     workflow_faults_free(&faults);
     if (mistakes > 0)
-        return out_fail(OUTCOME_USAGE, NULL, "%s: %zu mistakes in %zu files; correct them and validate again",
-                        path, mistakes, count);
+        return out_fail(OUTCOME_USAGE, NULL,
+                        "%s: %zu mistake%s in %zu file%s; correct what is wrong and validate again", path,
+                        mistakes, TEXT_PLURAL(mistakes), count, TEXT_PLURAL(count));
     if (out_is_json())
         out_line("{\"files\":%zu,\"faults\":0}", count);
     else
-        out_line("%s: %zu files, no mistakes", path, count);
+        out_line("%s: %zu file%s, no mistakes", path, count, TEXT_PLURAL(count));
     return 0;
 }
 

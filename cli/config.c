@@ -14,7 +14,12 @@ take_member(struct args *args, const char *file, const json *member, text *error
     size_t index = args_find(args, member->key, strlen(member->key));
     text where = {0};
 
-    if (index == SIZE_MAX || args->flags[index]->type == FLAG_LIST || strcmp(member->key, "config") == 0) {
+    if (strcmp(member->key, "config") == 0) {
+        text_addf(error, "%s:%d: a config file cannot name another one; leave config out", file,
+                  member->line);
+        return USAGE;
+    }
+    if (index == SIZE_MAX || args->flags[index]->type == FLAG_LIST) {
         text_addf(error, "%s:%d: %s is no setting of swamp %s", file, member->line, member->key,
                   args->command->name);
         args_add_guess(args, member->key, error);

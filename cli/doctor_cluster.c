@@ -210,7 +210,8 @@ doctor_look_at_cluster(swamp_store *store)
         code = out_fail(OUTCOME_REFUSED, NULL, "the store cannot be read: %s; try again in a moment",
                         swamp_status_text(rc));
     } else {
-        doctor_say(0, "%zu instances, %zu runs that have not ended", c.beat_count, c.run_count);
+        doctor_say(0, "%zu instance%s, %zu run%s not ended", c.beat_count, TEXT_PLURAL(c.beat_count),
+                   c.run_count, c.run_count == 1 ? " that has" : "s that have");
         for (size_t i = 0; i < c.beat_count; i++)
             look_at_beat(&c, &c.beats[i]);
         for (size_t i = 0; i < c.run_count; i++)

@@ -1,5 +1,7 @@
 /* `swamp doctor`: the store's file, its folder, its file system, and what the library says of them. */
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "doctor.h"
 #include "json.h"
 #include "store.h"
@@ -18,7 +20,6 @@ static void
 look_at_place(const json *facts)
 {
     const char *problem = json_get_string(facts, "problem"), *system = json_get_string(facts, "fileSystem");
-    const char *mode = json_get_string(facts, "mode"), *folder_mode = json_get_string(facts, "folderMode");
     int64_t free_bytes = number_of(facts, "freeBytes", INT64_MAX);
 
     if (problem)
@@ -28,11 +29,39 @@ look_at_place(const json *facts)
     if (free_bytes < FREE_BYTES_MIN)
         doctor_say(1, "file system: only %lld MiB are free; make room, or runs will not be recorded",
                    (long long)(free_bytes >> 20));
+}
+
+/* Of a store of our own only: whoever mistyped a path must not be told to change that file. */
+static void
+look_at_modes(const json *facts)
+{
+    const char *mode = json_get_string(facts, "mode"), *folder_mode = json_get_string(facts, "folderMode");
+    const char *file = json_get_string(facts, "file");
+    long bits = folder_mode ? strtol(folder_mode, NULL, 8) : 0;
+
     if (mode && strcmp(mode + strlen(mode) - 2, "00") != 0)
-        doctor_say(1, "the store's file has mode %s, so others can read it; chmod 600 %s", mode,
-                   json_get_string(facts, "file"));
-    if (folder_mode && strcmp(folder_mode + strlen(folder_mode) - 2, "00") != 0 && mode)
+        doctor_say(1, "the store's file has mode %s, so others can read it; chmod 600 %s", mode, file);
+    if ((bits & S_IWOTH) && !(bits & S_ISVTX))
+        doctor_say(1,
+                   "the folder of %s has mode %s, so others can put another file in the store's place; "
+                   "chmod o-w that folder",
+                   file, folder_mode);
+    else if (bits & (S_IRWXG | S_IRWXO))
         doctor_say(0, "the store's folder has mode %s", folder_mode);
+}
+
+/* What the file is, as SQLite's header and ours say. */
+static void
+look_at_kind(const char *kind, int64_t bytes)
+{
+    if (strcmp(kind, "other") == 0)
+        doctor_say(1, "the store's file is no SQLite database; give another path with --store");
+    else if (strcmp(kind, "sqlite") == 0)
+        doctor_say(1, "the store's file is another program's database; give another path with --store");
+    else if (strcmp(kind, "unreadable") == 0)
+        doctor_say(1, "the store's file cannot be read; run as the user that owns it");
+    else
+        doctor_say(0, "the store's file: %s, %lld KiB", kind, (long long)(bytes >> 10));
 }
 
 /* The words of FACTS of SQLite's fault: whoever writes past our lock can hit it. */
@@ -40,15 +69,9 @@ static void
 look_at_sqlite(const json *facts)
 {
     const json *fault = json_get(facts, "walResetFault");
-    const char *version = json_get_string(facts, "sqliteVersion"), *kind = json_get_string(facts, "kind");
+    const char *version = json_get_string(facts, "sqliteVersion");
     int64_t wal_bytes = number_of(facts, "walBytes", 0), holder = number_of(facts, "lockHolderPid", 0);
 
-    if (kind)
-        doctor_say(strcmp(kind, "other") == 0 || strcmp(kind, "sqlite") == 0 ||
-                       strcmp(kind, "unreadable") == 0,
-                   "the store's file: %s, %lld KiB",
-                   strcmp(kind, "sqlite") == 0 ? "another program's database" : kind,
-                   (long long)(number_of(facts, "databaseBytes", 0) >> 10));
     if (fault && json_get_true(facts, "walResetFault"))
         doctor_say(
             0,
@@ -64,7 +87,7 @@ look_at_sqlite(const json *facts)
             "runs; "
             "find it with \"fuser %s-wal\"",
             (long long)(wal_bytes >> 20), json_get_string(facts, "file"));
-    else if (kind)
+    else
         doctor_say(0, "WAL: %lld KiB", (long long)(wal_bytes >> 10));
     if (holder > 0)
         doctor_say(
@@ -92,9 +115,15 @@ doctor_look_at_file(const char *url)
     swamp_free(words);
     doctor_say(0, "store: %s", url);
     look_at_place(facts);
-    look_at_sqlite(facts);
     const char *kind = json_get_string(facts, "kind");
-    int usable = !json_get(facts, "problem") && kind && strcmp(kind, "swamp") == 0;
+    int ours = kind && strcmp(kind, "swamp") == 0;
+    int usable = ours && !json_get(facts, "problem");
+    if (kind)
+        look_at_kind(kind, number_of(facts, "databaseBytes", 0));
+    if (ours) {
+        look_at_modes(facts);
+        look_at_sqlite(facts);
+    }
     json_free(facts);
     return usable;
 }

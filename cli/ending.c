@@ -144,9 +144,11 @@ ending_left(const ending *end)
                         "left run %s, which goes on; follow it with \"swamp run attach %s%s\"", end->run_id,
                         end->cursor[0] ? end->cursor : end->run_id, again);
     if (end->options->is_local)
-        return out_fail(OUTCOME_CTRL_C, end->run_id,
-                        "left run %s, whose commands are stopped; look at it with \"" LOOK " %s%s\"",
-                        end->run_id, end->run_id, again);
+        return out_fail(
+            OUTCOME_CTRL_C, end->run_id,
+            "left run %s, whose commands are being stopped, in 5 s at most; look at it with \"" LOOK
+            " %s%s\"",
+            end->run_id, end->run_id, again);
     return out_fail(OUTCOME_CTRL_C, end->run_id,
                     "left run %s, which was asked to end; look at it with \"" LOOK " %s%s\"", end->run_id,
                     end->run_id, again);

@@ -68,6 +68,24 @@ list_commands(const char *below, FILE *out)
 }
 
 static int
+has_commands(const char *below)
+{
+    for (const struct command *one = commands; one->name; one++)
+        if (strncmp(one->name, below, strlen(below)) == 0)
+            return 1;
+    return 0;
+}
+
+static int
+wants_a_list(int argc, char **argv)
+{
+    for (int i = 0; i < argc; i++)
+        if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0)
+            return 1;
+    return 0;
+}
+
+static int
 no_command(int argc, char **argv)
 {
     int asked = argc > 0 && (strcmp(argv[0], "-h") == 0 || strcmp(argv[0], "--help") == 0 ||
@@ -83,8 +101,19 @@ no_command(int argc, char **argv)
     text_add(&words, argv[0]);
     for (int i = 1; i < argc && argv[i][0] != '-'; i++)
         text_addf(&words, " %s", argv[i]);
-    int code =
-        out_fail(OUTCOME_USAGE, NULL, "there is no command \"%s\"; \"swamp -h\" lists them", words.bytes);
+    text below = {0};
+    text_addf(&below, "%s ", words.bytes);
+    int code = 0, is_part = has_commands(below.bytes), wants_help = wants_a_list(argc, argv);
+    if (is_part && wants_help)
+        list_commands(below.bytes, stdout);
+    else if (is_part)
+        code = out_fail(OUTCOME_USAGE, NULL,
+                        "\"%s\" is only the beginning of a command; \"swamp %s -h\" lists what goes on",
+                        words.bytes, words.bytes);
+    else
+        code =
+            out_fail(OUTCOME_USAGE, NULL, "there is no command \"%s\"; \"swamp -h\" lists them", words.bytes);
+    text_free(&below);
     text_free(&words);
     return code;
 }

@@ -85,7 +85,8 @@ tell_words(const swamp_event *event)
         out_status("[run is on another instance, retrying...]");
         break;
     case SWAMP_EVENT_DRAINING:
-        out_status("[the run's instance is about to stop, following on...]");
+        out_status(swamp_event_run_id(event)[0] ? "[the run's instance is about to stop, following on...]"
+                                                : "[the server is about to stop...]");
         break;
     case SWAMP_EVENT_INTERRUPTED:
         out_status("Run was interrupted (%s). Checking final status...",

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include "cmd.h"
 #include "out.h"
 #include "outcome.h"
@@ -36,7 +37,7 @@ const struct flag cmd_serve_flags[] = {
     {.name = "cert-file", .type = FLAG_TEXT, .value = "F", .help = "TLS: the certificate chain (PEM)"},
     {.name = "key-file", .type = FLAG_TEXT, .value = "F", .help = "TLS: its key (PEM)"},
     {.name = "allowed-origins", .type = FLAG_TEXT, .value = "LIST", .help = "web origins that may connect, by commas"},
-    {.name = "trust-proxy", .type = FLAG_SWITCH, .help = "X-Forwarded-For names the client in the log"},
+    {.name = "trust-proxy", .type = FLAG_SWITCH, .refused = "true", .help = "X-Forwarded-For names the client in the log"},
     {.name = "insecure", .type = FLAG_SWITCH, .help = "listen where others can reach it, without authentication"},
     {.name = "log-format", .type = FLAG_CHOICE, .value = "text|json", .fallback = "text", .allowed = "text|json", .help = "the log on stderr"},
     {.name = "log-level", .type = FLAG_CHOICE, .value = "L", .fallback = "info", .allowed = "error|warn|info|debug", .help = "error, warn, info or debug"},
@@ -88,10 +89,24 @@ check_together(const struct args *args)
     return store_check(args_text(args, "store"));
 }
 
+/* The default folder may come later; one that was named wrong is found out now. */
+static int
+check_folder(const struct args *args)
+{
+    const char *folder = args_text(args, "workflows");
+    struct stat found;
+    if (!args_given(args, "workflows") || (stat(folder, &found) == 0 && S_ISDIR(found.st_mode)))
+        return 0;
+    return out_fail(OUTCOME_USAGE, NULL, "--workflows is \"%s\": allowed is a folder with workflow files",
+                    folder);
+}
+
 int
 serve_read_options(const struct args *args, swamp_server_options *out)
 {
     int code = check_together(args);
+    if (code == 0)
+        code = check_folder(args);
     if (code != 0)
         return code;
     swamp_server_options_init(out, sizeof(*out));
@@ -105,8 +120,7 @@ serve_read_options(const struct args *args, swamp_server_options *out)
     out->cert_file = args_text(args, "cert-file");
     out->key_file = args_text(args, "key-file");
     out->allowed_origins = args_text(args, "allowed-origins");
-    out->flags = (args_number(args, "insecure") ? SWAMP_SERVER_INSECURE : 0) |
-                 (args_number(args, "trust-proxy") ? SWAMP_SERVER_TRUST_PROXY : 0);
+    out->flags = args_number(args, "insecure") ? SWAMP_SERVER_INSECURE : 0;
     out->log = serve_log;
     out->log_user = serve_log_user(args);
     out->log_level = serve_log_level(args);

@@ -5,6 +5,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+/* The ending of a word that is counted: "1 file", "2 files". */
+#define TEXT_PLURAL(count) ((count) == 1 ? "" : "s")
+
 /* {0} is an empty one. bytes is NULL until something was added. */
 typedef struct text {
     char *bytes;

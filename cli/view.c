@@ -196,7 +196,7 @@ add_sum_line(text *out, const struct view *view)
     const char *mark = "";
     for (size_t i = 0; i < view->count; i++)
         counts[view->jobs[i].state]++;
-    text_addf(out, "%zu jobs: ", view->count);
+    text_addf(out, "%zu job%s: ", view->count, TEXT_PLURAL(view->count));
     for (size_t i = 0; i < 5; i++) {
         if (counts[i] == 0)
             continue;

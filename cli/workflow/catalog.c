@@ -17,6 +17,7 @@ typedef struct entry {
     off_t size;
     ino_t inode;
     workflow *flow;         /* NULL: it has mistakes */
+    char *broken_name;      /* its name then, where one could be read */
     workflow_faults faults; /* of its text */
     int twin;               /* its name or id is that of an earlier file; it is not used */
     int seen;               /* in this look at the directory */
@@ -48,6 +49,8 @@ forget_contents(entry *one)
 {
     workflow_unref(one->flow);
     one->flow = NULL;
+    free(one->broken_name);
+    one->broken_name = NULL;
     workflow_faults_free(&one->faults);
 }
 
@@ -81,7 +84,7 @@ read_entry(const workflow_catalog *catalog, entry *one, const struct stat *info)
     one->size = info->st_size;
     one->inode = info->st_ino;
     one->twin = 0;
-    one->flow = workflow_load(one->path, &one->faults);
+    one->flow = workflow_load_named(one->path, &one->faults, &one->broken_name);
     for (size_t i = 0; i < one->faults.count; i++)
         warn(catalog, one->faults.lines[i]);
 }
@@ -279,6 +282,31 @@ workflow_catalog_check(workflow_catalog *catalog, workflow_faults *out)
     size_t count = catalog->count;
     pthread_mutex_unlock(&catalog->lock);
     return count;
+}
+
+/* A file that cannot be read as YAML gives itself no name: its own name without the ending stands for it. */
+static int
+is_called(const entry *one, const char *file, const char *name)
+{
+    if (one->broken_name)
+        return strcmp(one->broken_name, name) == 0;
+    size_t len = strlen(name);
+    return strncmp(file, name, len) == 0 && file[len] == '.' && !strchr(file + len + 1, '.');
+}
+
+char *
+workflow_catalog_mistake(workflow_catalog *catalog, const char *name)
+{
+    char *found = NULL;
+    size_t skip = strlen(catalog->dir) + 1; /* who is told need not know where the folder is */
+    pthread_mutex_lock(&catalog->lock);
+    for (size_t i = 0; i < catalog->count && !found; i++) {
+        const entry *one = &catalog->entries[i];
+        if (one->faults.count > 0 && is_called(one, one->path + skip, name))
+            found = memory_copy(one->faults.lines[0] + skip);
+    }
+    pthread_mutex_unlock(&catalog->lock);
+    return found;
 }
 
 size_t

@@ -22,6 +22,9 @@ workflow *workflow_catalog_find(workflow_catalog *catalog, const char *id_or_nam
 void workflow_catalog_search(workflow_catalog *catalog, const char *query, text *out);
 /* Adds all mistakes, also that the directory cannot be read. Returns the number of workflow files. */
 size_t workflow_catalog_check(workflow_catalog *catalog, workflow_faults *out);
+/* The first mistake of the file that has this name, "FILE:LINE: ...", without the folder; NULL: there is none. The
+ * caller frees it. As of the last look. */
+char *workflow_catalog_mistake(workflow_catalog *catalog, const char *name);
 size_t workflow_catalog_broken(workflow_catalog *catalog); /* the number of files with mistakes */
 
 #endif

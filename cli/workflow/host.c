@@ -81,6 +81,12 @@ refuse_name(request *r, workflow_host *host, const char *name)
 {
     text message = {0};
     size_t broken = workflow_catalog_broken(host->catalog);
+    char *mistake = workflow_catalog_mistake(host->catalog, name);
+    if (mistake) {
+        add_refusal(r, "validation_failed", mistake, SWAMP_E_REFUSED);
+        free(mistake);
+        return;
+    }
     text_addf(&message, "there is no workflow '%.80s'", name);
     if (broken)
         text_addf(&message, "; %zu workflow file%s mistakes and cannot be run: see `swamp workflow validate`",

@@ -24,8 +24,8 @@ workflow_is_file_name(const char *name)
     return ends_with(name, ".yaml") || ends_with(name, ".yml") || ends_with(name, ".json");
 }
 
-workflow *
-workflow_load_text(const char *file, const char *bytes, size_t len, workflow_faults *faults)
+static workflow *
+load_text(const char *file, const char *bytes, size_t len, workflow_faults *faults, char **name)
 {
     char *error = NULL;
     int line = 0;
@@ -46,8 +46,16 @@ workflow_load_text(const char *file, const char *bytes, size_t len, workflow_fau
     if (own.count == 0)
         return flow;
     workflow_faults_move(&own, faults);
+    if (name && flow->name)
+        *name = memory_copy(flow->name);
     workflow_unref(flow);
     return NULL;
+}
+
+workflow *
+workflow_load_text(const char *file, const char *bytes, size_t len, workflow_faults *faults)
+{
+    return load_text(file, bytes, len, faults, NULL);
 }
 
 /* Up to one byte more than a workflow may have, so that a longer file is known as such. 0: errno says why. */
@@ -72,16 +80,24 @@ read_file(const char *path, text *out)
 }
 
 workflow *
-workflow_load(const char *path, workflow_faults *faults)
+workflow_load_named(const char *path, workflow_faults *faults, char **name)
 {
     text bytes = {0};
     workflow *flow = NULL;
+    if (name)
+        *name = NULL;
     if (!workflow_is_file_name(path))
         workflow_faults_add(faults, path, 0, "a workflow file's name ends in .yaml, .yml or .json");
     else if (!read_file(path, &bytes))
         workflow_faults_add(faults, path, 0, "cannot be read: %s", strerror(errno));
     else
-        flow = workflow_load_text(path, bytes.bytes ? bytes.bytes : "", bytes.len, faults);
+        flow = load_text(path, bytes.bytes ? bytes.bytes : "", bytes.len, faults, name);
     text_free(&bytes);
     return flow;
+}
+
+workflow *
+workflow_load(const char *path, workflow_faults *faults)
+{
+    return workflow_load_named(path, faults, NULL);
 }

@@ -25,7 +25,7 @@ typedef struct swamp_executor {
 
 #define SWAMP_SERVER_LOCAL 1u    /* flags: no port; its runs can be reached by swamp_session_local() only */
 #define SWAMP_SERVER_INSECURE 2u /* flags: an address other than loopback is allowed */
-#define SWAMP_SERVER_TRUST_PROXY 4u /* flags: X-Forwarded-For names the client in logs */
+/* 4u is kept for X-Forwarded-For, and refused until logs name clients. */
 #define SWAMP_SERVER_OBSERVER                                                                                \
     8u /* flags: with LOCAL; no heartbeat, no runs, reaps nothing: answers questions only */
 #define SWAMP_LOOP_AUTO 0u

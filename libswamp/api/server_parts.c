@@ -102,7 +102,6 @@ make_listener(swamp_server *server)
         .host = given->host,
         .port = (int)given->port,
         .allow_foreign = (given->flags & SWAMP_SERVER_INSECURE) != 0,
-        .trust_proxy = (given->flags & SWAMP_SERVER_TRUST_PROXY) != 0,
         .allowed_origins = given->allowed_origins,
         .max_connections = (int)given->max_connections,
     };

@@ -102,8 +102,7 @@ check_executor(const swamp_executor *executor, char *why, size_t cap)
 static int
 check_texts(const swamp_server_options *options, char *why, size_t cap)
 {
-    const uint32_t known =
-        SWAMP_SERVER_LOCAL | SWAMP_SERVER_INSECURE | SWAMP_SERVER_TRUST_PROXY | SWAMP_SERVER_OBSERVER;
+    const uint32_t known = SWAMP_SERVER_LOCAL | SWAMP_SERVER_INSECURE | SWAMP_SERVER_OBSERVER;
     const char *host = options->host;
     swamp__url url;
 
@@ -119,8 +118,8 @@ check_texts(const swamp_server_options *options, char *why, size_t cap)
     if (!(options->flags & (SWAMP_SERVER_LOCAL | SWAMP_SERVER_INSECURE)) &&
         !swamp__url_host_is_loopback(host)) {
         snprintf(why, cap,
-                 "host is %.100s, which others can reach: allow it with SWAMP_SERVER_INSECURE (--insecure), "
-                 "or use 127.0.0.1",
+                 "host is %.100s, which others can reach: allow it with the flag SWAMP_SERVER_INSECURE, or "
+                 "use 127.0.0.1",
                  host);
         return SWAMP_E_INVALID;
     }

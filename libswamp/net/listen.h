@@ -8,10 +8,9 @@
 typedef struct swamp__listener swamp__listener;
 
 typedef struct swamp__listen_options {
-    const char *host;  /* an address, or localhost */
-    int port;          /* 0: any */
-    int allow_foreign; /* 1: other than loopback is allowed */
-    int trust_proxy;
+    const char *host;            /* an address, or localhost */
+    int port;                    /* 0: any */
+    int allow_foreign;           /* 1: other than loopback is allowed */
     const char *allowed_origins; /* NULL: none besides loopback and this host */
     int max_connections;
 } swamp__listen_options;

@@ -39,7 +39,7 @@ take_reaped(swamp__ask *ask)
     instance->runs_reaped += asked->reap.ended;
     if (asked->reap.ended)
         swamp__log_write(instance->world->log, SWAMP_LOG_INFO,
-                         "%zu runs of dead instances ended as interrupted", asked->reap.ended);
+                         "ended as interrupted: %zu of the runs of dead instances", asked->reap.ended);
     if (ask->question.status == SWAMP_OK && asked->reap.more) {
         memcpy(instance->reap_after, asked->reap.after, sizeof instance->reap_after);
         again = 1;

@@ -66,7 +66,7 @@ die(int number)
 static void
 run(const char *name, const uint8_t *data, size_t size)
 {
-    snprintf(running.name, sizeof running.name, "%s", name);
+    snprintf(running.name, sizeof running.name, "%.*s", (int)sizeof running.name - 1, name);
     running.size = size;
     running.data = data;
     uint8_t *exact = malloc(size ? size : 1); /* one byte past its end is not ours */

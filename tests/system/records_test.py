@@ -147,7 +147,9 @@ class BadRecords(ClusterTest):
             one.send(signal.SIGTERM)
             self.assert_code(one.wait(), 0)
             # at most one line for each record, however many ticks there were
-            self.assertLess(len(one.lines["err"]), len(bad) + 30, one.lines["err"][:200])
+            # (a slow machine is told apart: how often it falls behind its schedule is not the records' doing)
+            lines = [line for line in one.lines["err"] if "on schedule" not in line]
+            self.assertLess(len(lines), len(bad) + 30, lines[:200])
             for line in set(one.lines["err"]):
                 if "01a00000" in line:
                     text = line.split(" ", 1)[1]

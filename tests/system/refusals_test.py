@@ -1,6 +1,7 @@
 """What is refused at the start: flags, values, variables, config files, ports and stores; each names what is allowed."""
 import os
 import socket
+import subprocess
 import unittest
 
 import swamp_test
@@ -28,8 +29,10 @@ BAD_FLAGS = [
     (["--store", "file.db"], '--store is "file.db"', "sqlite:PATH"),
     (["--store", "sqlite:"], '--store is "sqlite:"', "sqlite:PATH"),
     (["--cert-file", "x.pem"], '--cert-file is "x.pem"', "--key-file"),
-    (["--host", "0.0.0.0"], "0.0.0.0", "--insecure"),
-    (["--advertise", "ftp://x"], "ftp://x", "http"),
+    (["--host", "0.0.0.0"], '--host is "0.0.0.0"', "--insecure"),
+    (["--advertise", "ftp://x"], '--advertise is "ftp://x"', "http"),
+    (["--workflows", "/nowhere"], '--workflows is "/nowhere"', "a folder"),
+    (["--trust-proxy"], "--trust-proxy", "yet"),
     (["--insecure=perhaps"], '--insecure is "perhaps"', "true or false"),
     (["--max-concurrent-runs", "0"], '--max-concurrent-runs is "0"', "1 to"),
     (["word"], '"word" is one word too many', "swamp serve"),
@@ -54,6 +57,8 @@ class Refusals(SwampTest):
         # what Kubernetes sets for a service named swamp-serve
         done = self.swamp("serve", env={"SWAMP_SERVE_PORT": "tcp://10.0.0.1:9090"})
         self.assert_refused(done, "--port (from the variable SWAMP_SERVE_PORT)", "tcp://10.0.0.1:9090", "0 to 65535")
+        done = self.swamp("serve", env={"SWAMP_SERVE_STORE": "wrong", "SWAMP_STORE": "memory:"})
+        self.assert_refused(done, "--store", '"wrong"', "sqlite:PATH")
 
     def test_a_bad_config_file_is_named_with_its_line(self):
         for text, *fragments in [
@@ -106,12 +111,37 @@ class Refusals(SwampTest):
         self.assert_refused(self.swamp("wrokflow", "run"), "wrokflow run", "swamp -h")
         for words in (["-h"], ["serve", "-h"], ["workflow", "run", "--help"]):
             self.assert_code(self.swamp(*words), 0)
+        self.assert_refused(self.swamp("workflow"), "beginning of a command", "swamp workflow -h")
+        self.assertIn("workflow history get", self.swamp("workflow", "-h").out)
+
+    def test_completions_are_shell_and_offer_words_flags_and_values(self):
+        script = self.swamp("completions", "bash").out + """
+            try() { COMP_WORDS=(swamp "$@"); COMP_CWORD=$#; _swamp; echo "${COMPREPLY[*]}"; }
+            try ""; try workflow h; try workflow history ""; try serve --log-format ""; try serve --auth-mode ""
+            try serve --st; try completions ""; try workflow validate ""
+            """
+        done = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.stderr, "")
+        self.assertEqual(done.stdout.split("\n")[:8],
+                         ["serve workflow run cluster access doctor completions version", "history", "get", "text json",
+                          "none", "--store --stale-ttl", "bash zsh fish", ""])
+
+    def test_doctor_gives_no_advice_about_files_that_are_not_ours(self):
+        with open(self.path("notes.txt"), "w", encoding="ascii") as file:
+            file.write("not a database\n" * 20)
+        done = self.swamp("doctor", "--store", "sqlite:notes.txt")
+        self.assert_code(done, 1)
+        self.assertIn("no SQLite database", done.out)
+        self.assertNotIn("chmod", done.out)
 
     def test_a_workflow_file_with_mistakes_is_2_with_file_and_line(self):
         self.write_workflow("broken", "name: broken\njobs: 3\n")
         done = self.swamp("workflow", "validate", "workflows/broken.yaml")
         self.assert_code(done, 2)
         self.assertRegex(done.out, r"workflows/broken\.yaml:\d+: ")
+        done = self.swamp("workflow", "run", "broken")
+        self.assert_code(done, 2)
+        self.assertRegex(done.err.splitlines()[-1], r"workflow broken: broken\.yaml:\d+: ")
 
 
 swamp_test.main()

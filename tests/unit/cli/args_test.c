@@ -150,7 +150,7 @@ START_TEST(help_comes_before_every_check)
     args_help(&serve, &error);
     ck_assert_ptr_nonnull(strstr(error.bytes, "--port N"));
     ck_assert_ptr_nonnull(strstr(error.bytes, "[T_PORT]"));
-    ck_assert_ptr_nonnull(strstr(error.bytes, "[SWAMP_STORE]"));
+    ck_assert_ptr_nonnull(strstr(error.bytes, "[T_STORE, SWAMP_STORE]"));
 }
 END_TEST
 

@@ -114,7 +114,8 @@ static const struct {
     {"workflow.run", "{\"workflowIdOrName\":\"nobody\"}",
      "\"code\":\"workflow_not_found\",\"message\":\"there is no workflow 'nobody'; 1 workflow file has "
      "mistakes"},
-    {"workflow.run", "{\"workflowIdOrName\":\"broken\"}", "\"code\":\"workflow_not_found\""},
+    {"workflow.run", "{\"workflowIdOrName\":\"broken\"}",
+     "\"code\":\"validation_failed\",\"message\":\"broken.yaml:"},
     {"workflow.run", "{\"workflowIdOrName\":\"greet\"}",
      "\"code\":\"validation_failed\",\"message\":\"the input 'who' is required\""},
     {"workflow.run", "{\"workflowIdOrName\":\"greet-id\",\"inputs\":{\"who\":1}}",
