@@ -193,8 +193,8 @@ SWAMP_API void swamp_server_free(swamp_server *server);
 /**
  * Take the next piece of work.
  *
- * Several threads may wait at once. CANCEL comes before everything else: with several threads a run's CANCEL may be
- * taken while another thread still looks at its START. Not for servers with an executor.
+ * Several threads may wait at once. CANCEL comes before everything else but the START of its own run; with several
+ * threads it may be taken while another one still looks at that START. Not for servers with an executor.
  *
  * @param      server      a started server
  * @param      timeout_ms  0: do not wait; -1: for ever

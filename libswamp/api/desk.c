@@ -77,13 +77,29 @@ swamp__desk_new(swamp__loop *loop)
     return desk;
 }
 
+/* The START of this CANCEL's run, while nobody has taken it. */
+static swamp__link *
+untaken_start(swamp__desk *desk, const swamp_work *cancel)
+{
+    for (swamp__link *link = swamp__list_first(&desk->others); link;
+         link = swamp__list_next(&desk->others, link)) {
+        const swamp_work *work = SWAMP__OF(link, swamp_work, link);
+        if (work->kind == SWAMP_WORK_START && work->run == cancel->run)
+            return link;
+    }
+    return NULL;
+}
+
+/* A CANCEL comes before everything else but the START of its own run: a host cannot end what it has not begun. */
 static swamp__link *
 pop_either(swamp__desk *desk, int which)
 {
-    swamp__link *link = which & SWAMP__DESK_CANCELS ? swamp__list_pop(&desk->cancels) : NULL;
-    if (!link && which & SWAMP__DESK_OTHERS)
-        link = swamp__list_pop(&desk->others);
-    return link;
+    swamp__link *cancel = which & SWAMP__DESK_CANCELS ? swamp__list_first(&desk->cancels) : NULL;
+    if (!cancel)
+        return which & SWAMP__DESK_OTHERS ? swamp__list_pop(&desk->others) : NULL;
+    swamp__link *start = untaken_start(desk, SWAMP__OF(cancel, swamp_work, link));
+    swamp__link_remove(start ? start : cancel);
+    return start ? start : cancel;
 }
 
 int

@@ -341,6 +341,43 @@ START_TEST(a_stop_that_drains_lets_runs_end)
 }
 END_TEST
 
+/* A host with one thread that was asked to end what it had not yet begun could only wait for the stop's last bound. */
+START_TEST(a_cancel_never_comes_before_the_start_of_its_run)
+{
+    static const char known[] = "{\"resourceName\":\"r\",\"workflowId\":\"w\"}";
+    swamp_server_options o;
+    swamp_server *server;
+    swamp_work *work;
+    swamp_event *answer;
+    swamp_run *run;
+    char payload[128];
+    host_options(&o);
+    o.flags = SWAMP_SERVER_LOCAL;
+    ck_assert_int_eq(swamp_server_new(&server, &o, NULL), SWAMP_OK);
+    ck_assert_int_eq(swamp_server_start(server), SWAMP_OK);
+    swamp_session *session = start_local(server, "any");
+    ck_assert_int_eq(swamp_server_next(server, LONG_MS, &work), SWAMP_WORK);
+    ck_assert_int_eq(swamp_work_kind(work), SWAMP_WORK_RESOLVE);
+    ck_assert_int_eq(swamp_work_answer(work, SWAMP_OK, known, sizeof known - 1), SWAMP_OK);
+    swamp_event *accepted = next_of(session, SWAMP_EVENT_ACCEPTED);
+    snprintf(payload, sizeof payload, "{\"runId\":\"%s\"}", swamp_event_run_id(accepted));
+    swamp_event_free(accepted);
+    ck_assert_int_eq(swamp_server_request(server, "run.cancel", payload, LONG_MS, &answer), SWAMP_EVENT);
+    swamp_event_free(answer); /* START and CANCEL both wait for the host now */
+    ck_assert_int_eq(swamp_server_next(server, LONG_MS, &work), SWAMP_WORK);
+    ck_assert_int_eq(swamp_work_kind(work), SWAMP_WORK_START);
+    ck_assert_int_eq(swamp_work_run(work, &run), SWAMP_OK);
+    ck_assert_int_eq(swamp_work_answer(work, SWAMP_OK, NULL, 0), SWAMP_OK);
+    ck_assert_int_eq(swamp_server_next(server, LONG_MS, &work), SWAMP_WORK);
+    ck_assert_int_eq(swamp_work_kind(work), SWAMP_WORK_CANCEL);
+    ck_assert_int_eq(swamp_work_answer(work, SWAMP_OK, NULL, 0), SWAMP_OK);
+    swamp_run_finish(run, SWAMP_RUN_CANCELLED, NULL, 0, NULL, 0);
+    swamp_event_free(next_of(session, SWAMP_EVENT_DONE));
+    swamp_session_free(session);
+    swamp_server_free(server);
+}
+END_TEST
+
 START_TEST(a_second_stop_with_a_shorter_time_holds)
 {
     host h = {.obey = 1};
@@ -627,6 +664,7 @@ suite(void)
     tcase_add_test(t, a_cancel_by_a_session_brings_its_reason);
     tcase_add_test(t, a_stop_without_drain_cancels_and_records);
     tcase_add_test(t, a_stop_that_drains_lets_runs_end);
+    tcase_add_test(t, a_cancel_never_comes_before_the_start_of_its_run);
     tcase_add_test(t, a_second_stop_with_a_shorter_time_holds);
     tcase_add_test(t, freeing_a_server_lets_waiting_calls_leave_first);
     tcase_add_test(t, stop_in_an_executors_callback_is_reentrant);

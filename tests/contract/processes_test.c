@@ -196,8 +196,7 @@ START_TEST(a_stopped_holder_of_the_lock_blocks_nobody_past_the_deadline)
 {
     swamp_store *store = open_store(), *other = NULL;
     struct worker holder;
-    char line[32], pid[32];
-    char *error = NULL;
+    char line[32];
     int64_t before;
 
     ck_assert_int_eq(put(store, "k", "v", 1, TIMEOUT_MS), SWAMP_OK);
@@ -214,13 +213,15 @@ START_TEST(a_stopped_holder_of_the_lock_blocks_nobody_past_the_deadline)
     ck_assert_int_eq(put(store, "k", "w", 1, 0), SWAMP_E_TIMEOUT);
     ck_assert_int_eq(swamp_store_get(store, "k", 1000, ignore, NULL), SWAMP_OK); /* readers do not care */
     ck_assert_int_lt((int)(now_ms() - before), 1000);
-    ck_assert_int_eq(swamp_store_sqlite_open(&other, path, NULL, &error), SWAMP_E_TIMEOUT);
-    snprintf(pid, sizeof pid, "(%d)", (int)holder.pid);
-    ck_assert_msg(strstr(error, pid) != NULL, "%s", error);
-    swamp_free(error);
+    /* a store that is whole opens and is read without the lock; only its writes wait */
+    ck_assert_int_eq(swamp_store_sqlite_open(&other, path, NULL, NULL), SWAMP_OK);
+    ck_assert_int_eq(swamp_store_get(other, "k", 1000, ignore, NULL), SWAMP_OK);
+    ck_assert_int_eq(put(other, "k", "w", 1, 300), SWAMP_E_TIMEOUT);
 
     worker_kill(&holder);
     ck_assert_int_eq(put(store, "k", "x", 1, 300), SWAMP_OK);
+    ck_assert_int_eq(put(other, "k", "y", 1, 300), SWAMP_OK);
+    swamp_store_free(other);
     swamp_store_free(store);
     assert_sound();
 }
