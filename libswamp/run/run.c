@@ -100,27 +100,20 @@ swamp__run_set_resource(swamp_run *run, const char *resource_name, const char *w
 }
 
 static int
-check_object(const char *json, size_t len, size_t max, swamp__json *out)
+check_object(const char *json, size_t len, size_t max, const char *reserved, swamp__json *out)
 {
     if (!json)
         return SWAMP_E_INVALID;
     if (len > max)
         return SWAMP_E_TOO_BIG;
-    int rc = swamp__json_check(json, len, SWAMP__JSON_STRICT, out);
-    if (rc == SWAMP_OK && out->type != SWAMP__JSON_OBJECT)
-        rc = SWAMP_E_INVALID;
-    return rc;
+    return swamp__json_check_object(json, len, reserved, out);
 }
 
 /* PROTOCOL 4: an event that brings its own seq is refused. Slow for a large event, so never under the lock. */
 static int
 check_event(const char *json, size_t len, swamp__json *out)
 {
-    swamp__json seq;
-    int rc = check_object(json, len, SWAMP__EVENT_MAX, out);
-    if (rc == SWAMP_OK && swamp__json_find(*out, "seq", &seq))
-        rc = SWAMP_E_INVALID;
-    return rc;
+    return check_object(json, len, SWAMP__EVENT_MAX, "seq", out);
 }
 
 void
@@ -184,7 +177,7 @@ int
 swamp__run_update(swamp_run *run, const char *json, size_t len)
 {
     swamp__json object;
-    int rc = check_object(json, len, SWAMP__RUN_JSON_MAX, &object);
+    int rc = check_object(json, len, SWAMP__RUN_JSON_MAX, NULL, &object);
     if (rc != SWAMP_OK)
         return rc;
     char *text = swamp__strndup(object.at, object.len);
@@ -240,7 +233,7 @@ prepare_end(run_end *end, const char *last, size_t last_len, const char *json, s
             rc = last_rc;
     }
     if (json) {
-        int json_rc = check_object(json, len, SWAMP__RUN_JSON_MAX, &value);
+        int json_rc = check_object(json, len, SWAMP__RUN_JSON_MAX, NULL, &value);
         if (json_rc == SWAMP_OK)
             json_rc = replace_text(&end->json, &end->json_len, value.at, value.len);
         if (rc == SWAMP_OK)

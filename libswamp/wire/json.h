@@ -32,6 +32,12 @@ typedef struct swamp__json {
  */
 int swamp__json_check(const char *text, size_t len, unsigned rules, swamp__json *out);
 
+/*
+ * The same, strictly, for an object that has no member `reserved` (NULL: none is): also SWAMP_E_INVALID. One pass
+ * over each event.
+ */
+int swamp__json_check_object(const char *text, size_t len, const char *reserved, swamp__json *out);
+
 /* Walks an object or array that was checked. */
 typedef struct swamp__json_iter {
     const char *at, *end;

@@ -23,8 +23,10 @@ typedef struct checker {
     const char *at, *end;
     int state;
     int strict;
-    int broken;        /* a stricter rule was broken */
-    int twice_outside; /* a key occurs twice in the outermost object */
+    int broken;           /* a stricter rule was broken */
+    int twice_outside;    /* a key occurs twice in the outermost object */
+    const char *reserved; /* a key that the outermost object must not have; NULL: none */
+    int has_reserved;
     size_t depth;
     uint8_t few[FEW_LEVELS / 8]; /* enough without memory of its own for all but hostile text */
     uint8_t *levels;             /* one bit a level: 1 object, 0 array */
@@ -107,45 +109,12 @@ skip_escape(checker *c)
     return SWAMP_OK;
 }
 
-#define EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
-
-/* Which bytes of the word are zero: their top bits, and perhaps some above the first one. */
-static uint64_t
-zero_bytes(uint64_t word)
-{
-    return (word - EACH_BYTE(0x01)) & ~word & EACH_BYTE(0x80);
-}
-
-/*
- * To the first quote, backslash, control character or byte beyond ASCII, eight bytes at a time: most of an event is
- * such text, and each event is checked on its way in. The last seven bytes of the text are left to the caller.
- */
-static const char *
-skip_plain(const char *at, const char *end)
-{
-    while (end - at >= (ptrdiff_t)sizeof(uint64_t)) {
-        uint64_t word, special;
-
-        memcpy(&word, at, sizeof(word));
-        special = (word & EACH_BYTE(0x80)) | ((word - EACH_BYTE(0x20)) & ~word & EACH_BYTE(0x80)) |
-                  zero_bytes(word ^ EACH_BYTE('"')) | zero_bytes(word ^ EACH_BYTE('\\'));
-        if (special) {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-            at += __builtin_ctzll(special) / 8; /* the lowest is exact */
-#endif
-            return at;
-        }
-        at += sizeof(word);
-    }
-    return at;
-}
-
 /* At the opening quote. */
 static int
 skip_string(checker *c)
 {
     c->at++;
-    while ((c->at = skip_plain(c->at, c->end)) < c->end) {
+    while ((c->at = swamp__json_skip_plain(c->at, c->end)) < c->end) {
         uint8_t byte = (uint8_t)*c->at;
         size_t size = 1;
 
@@ -328,6 +297,9 @@ step_key(checker *c)
     if (*key != '"')
         return SWAMP_E_JSON;
     rc = skip_string(c);
+    if (rc == SWAMP_OK && c->reserved && c->depth == 1)
+        c->has_reserved |=
+            swamp__json_equals((swamp__json){key, (size_t)(c->at - key), SWAMP__JSON_STRING}, c->reserved);
     if (rc == SWAMP_OK && keeps_keys(c))
         rc = swamp__json_keys_add(&c->keys, key + 1, c->at - 1);
     if (rc < 0)
@@ -406,36 +378,57 @@ type_at(char first)
     }
 }
 
-int
-swamp__json_check(const char *text, size_t len, unsigned rules, swamp__json *out)
+/* Everything but what is asked of the value as a whole; the checker says what else was seen. */
+static int
+check(checker *c, const char *text, size_t len, unsigned rules, const char *reserved, swamp__json *out)
 {
-    checker c;
     const char *start, *value_end = NULL;
     int rc;
 
     if (!len)
         return SWAMP_E_JSON;
-    c.at = text;
-    c.end = text + len;
-    c.state = AT_VALUE;
-    c.strict = (rules & SWAMP__JSON_STRICT) != 0;
-    c.broken = 0;
-    c.twice_outside = 0;
-    c.depth = 0;
-    c.levels = c.few;
-    c.levels_max = FEW_LEVELS;
-    swamp__json_keys_init(&c.keys);
-    skip_space(&c);
-    start = c.at;
+    c->at = text;
+    c->end = text + len;
+    c->state = AT_VALUE;
+    c->strict = (rules & SWAMP__JSON_STRICT) != 0;
+    c->broken = 0;
+    c->twice_outside = 0;
+    c->reserved = reserved;
+    c->has_reserved = 0;
+    c->depth = 0;
+    c->levels = c->few;
+    c->levels_max = FEW_LEVELS;
+    swamp__json_keys_init(&c->keys);
+    skip_space(c);
+    start = c->at;
 
-    rc = check_text(&c, &value_end);
-    if (c.levels != c.few)
-        swamp__free(c.levels);
-    swamp__json_keys_free(&c.keys);
+    rc = check_text(c, &value_end);
+    if (c->levels != c->few)
+        swamp__free(c->levels);
+    swamp__json_keys_free(&c->keys);
     if (rc < 0)
         return rc;
     out->at = start;
     out->len = (size_t)(value_end - start);
-    out->type = c.strict && c.twice_outside ? 0 : type_at(*start);
-    return c.strict && c.broken ? SWAMP_E_RULES : SWAMP_OK;
+    out->type = c->strict && c->twice_outside ? 0 : type_at(*start);
+    return c->strict && c->broken ? SWAMP_E_RULES : SWAMP_OK;
+}
+
+int
+swamp__json_check(const char *text, size_t len, unsigned rules, swamp__json *out)
+{
+    checker c; /* not zeroed: it is large, and this is the hot path */
+
+    return check(&c, text, len, rules, NULL, out);
+}
+
+int
+swamp__json_check_object(const char *text, size_t len, const char *reserved, swamp__json *out)
+{
+    checker c;
+    int rc = check(&c, text, len, SWAMP__JSON_STRICT, reserved, out);
+
+    if (rc == SWAMP_OK && (out->type != SWAMP__JSON_OBJECT || c.has_reserved))
+        rc = SWAMP_E_INVALID;
+    return rc;
 }

@@ -21,7 +21,7 @@ skip_space(const char *at, const char *end)
 static const char *
 skip_string(const char *at, const char *end)
 {
-    for (at++; at < end && *at != '"'; at++)
+    for (at++; (at = swamp__json_skip_plain(at, end)) < end && *at != '"'; at++)
         if (*at == '\\')
             at++;
     return at < end ? at + 1 : end;

@@ -366,6 +366,33 @@ make_large_text(void)
     return text;
 }
 
+START_TEST(an_object_is_refused_for_its_reserved_key_and_no_other)
+{
+    static const struct {
+        const char *text;
+        int status;
+    } rows[] = {
+        {"{}", SWAMP_OK},
+        {" {\"a\":\"seq\",\"sequence\":1,\"se\":2} ", SWAMP_OK},
+        {"{\"a\":{\"seq\":1},\"b\":[{\"seq\":1}]}", SWAMP_OK},
+        {"{\"seq\":1}", SWAMP_E_INVALID},
+        {"{\"a\":[{}],\"seq\":1}", SWAMP_E_INVALID},
+        {"{\"s\\u0065q\":1}", SWAMP_E_INVALID}, /* however it is written */
+        {"{\"seq\":1,\"seq\":1}", SWAMP_E_RULES},
+        {"{\"seq\":1", SWAMP_E_JSON},
+        {"[{\"a\":1}]", SWAMP_E_INVALID},
+        {"\"seq\"", SWAMP_E_INVALID},
+    };
+    swamp__json out;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        ck_assert_msg(swamp__json_check_object(rows[i].text, strlen(rows[i].text), "seq", &out) ==
+                          rows[i].status,
+                      "%s", rows[i].text);
+    ck_assert_int_eq(swamp__json_check_object("{\"seq\":1}", 9, NULL, &out), SWAMP_OK);
+}
+END_TEST
+
 START_TEST(every_failed_allocation_is_reported)
 {
     swamp__buf text = make_large_text();
@@ -397,6 +424,7 @@ suite(void)
     tcase_add_loop_test(t, no_prefix_of_a_container_is_json, 0, CASES);
     tcase_add_test(t, the_value_is_given_without_white_space);
     tcase_add_test(t, only_a_key_twice_in_the_outermost_object_leaves_no_value);
+    tcase_add_test(t, an_object_is_refused_for_its_reserved_key_and_no_other);
     tcase_add_test(t, every_failed_allocation_is_reported);
     suite_add_tcase(s, t);
     return s;
