@@ -8,6 +8,9 @@
 #include "../wire/json.h"
 #include "registry.h"
 
+#define UNVISITED_MAX                                                                                        \
+    (64u * 1024u) /* bytes of events that nobody waits for, before the core is woken all the same */
+
 /* References. */
 
 swamp_run *
@@ -154,6 +157,27 @@ swamp__run_append(swamp_run *run, const char *json, size_t len)
     return rc;
 }
 
+void
+swamp__run_await(swamp_run *run)
+{
+    run->awaited = 1;
+}
+
+/*
+ * Under the run's lock: must the core hear of this event? Viewers that are behind come to it by themselves, and a
+ * wake-up costs more than the event. Without any, the budget of all logs still wants a look now and then.
+ */
+static int
+mark_event(swamp_run *run, size_t len)
+{
+    run->unvisited_bytes += len;
+    if (!run->awaited && run->unvisited_bytes < UNVISITED_MAX)
+        return 0;
+    run->awaited = 0;
+    run->unvisited_bytes = 0;
+    return mark_dirty(run);
+}
+
 int
 swamp__run_emit(swamp_run *run, const char *json, size_t len)
 {
@@ -166,7 +190,7 @@ swamp__run_emit(swamp_run *run, const char *json, size_t len)
     pthread_mutex_lock(&run->lock);
     rc = run->closed ? run->closed : swamp__run_append(run, event.at, event.len);
     if (rc == SWAMP_OK)
-        touch = mark_dirty(run);
+        touch = mark_event(run, event.len);
     pthread_mutex_unlock(&run->lock);
     if (touch)
         swamp__registry_touch(run->registry, run);

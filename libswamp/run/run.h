@@ -61,6 +61,8 @@ struct swamp_run {
     int finish_status; /* SWAMP_RUN_... */
     char *last_event;  /* withheld until the final commit; NULL: none */
     size_t last_event_len;
+    int awaited;            /* a viewer stands at the head: the next event wakes the core */
+    size_t unvisited_bytes; /* of events since the core was last woken for one */
     int dirty;              /* in the registry's dirty list, or about to be */
     swamp__link dirty_link; /* under the registry's lock */
     int refs;               /* atomic */
@@ -112,6 +114,9 @@ int swamp__run_emit(swamp_run *run, const char *json, size_t len);
 int swamp__run_update(swamp_run *run, const char *json, size_t len);
 int swamp__run_finish(swamp_run *run, int status, const char *last, size_t last_len, const char *json,
                       size_t len);
+
+/* Under the run's lock, by a viewer that found nothing more: the next event wakes the core. */
+void swamp__run_await(swamp_run *run);
 
 /* For life.c. Under the run's lock: appends a checked event and keeps count of all logs. SWAMP_OK, SWAMP_E_NOMEM. */
 int swamp__run_append(swamp_run *run, const char *json, size_t len);

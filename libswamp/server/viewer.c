@@ -106,6 +106,7 @@ fill_from_log(swamp__viewer *viewer, swamp__buf *out, size_t base, size_t slice)
         uint64_t from_seq, to_seq;
         int what = swamp__event_log_next(run->log, &cursor, &event, &len, &from_seq, &to_seq);
         if (what == SWAMP__LOG_NONE) {
+            swamp__run_await(run);
             found = SWAMP__VIEWER_IDLE;
             break;
         }

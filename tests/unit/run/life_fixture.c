@@ -178,6 +178,9 @@ ms(int64_t ms)
 void
 emit(const char *json)
 {
+    pthread_mutex_lock(&run->lock); /* as if a viewer stood at the head */
+    swamp__run_await(run);
+    pthread_mutex_unlock(&run->lock);
     ck_assert_int_eq(swamp__run_emit(run, json, strlen(json)), SWAMP_OK);
 }
 

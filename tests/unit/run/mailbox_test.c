@@ -119,9 +119,20 @@ START_TEST(an_event_of_256_kib_and_one_byte_more)
 }
 END_TEST
 
+/* What a viewer does that has found nothing more. */
+static void
+await(swamp_run *run)
+{
+    pthread_mutex_lock(&run->lock);
+    swamp__run_await(run);
+    pthread_mutex_unlock(&run->lock);
+}
+
 START_TEST(wake_ups_coalesce_until_the_core_came)
 {
     swamp_run *run = add_run("r1", "p"), *other = add_run("r2", "p");
+    await(run);
+    await(other);
     for (int i = 0; i < 100; i++)
         ck_assert_int_eq(emit(run, "{}"), SWAMP_OK);
     ck_assert_int_eq(emit(other, "{}"), SWAMP_OK);
@@ -135,7 +146,25 @@ START_TEST(wake_ups_coalesce_until_the_core_came)
     swamp__run_unref(second);
 
     ck_assert_int_eq(emit(run, "{}"), SWAMP_OK);
+    ck_assert_int_eq(atomic_load(&wakes), 1); /* no viewer stands at the head: each comes by itself */
+    await(run);
+    ck_assert_int_eq(emit(run, "{}"), SWAMP_OK);
     ck_assert_int_eq(atomic_load(&wakes), 2);
+}
+END_TEST
+
+START_TEST(events_that_nobody_awaits_wake_the_core_once_in_64_kib)
+{
+    swamp_run *run = add_run("r1", "p");
+    for (int bytes = 0; bytes < 10 * 64 * 1024; bytes += 8)
+        ck_assert_int_eq(emit(run, "{\"a\":10}"), SWAMP_OK);
+    ck_assert_int_eq(atomic_load(&wakes), 1); /* the core has not come yet */
+    for (int rounds = 1; rounds <= 10; rounds++) {
+        swamp__run_unref(swamp__registry_take(registry));
+        for (int bytes = 0; bytes < 64 * 1024; bytes += 8)
+            ck_assert_int_eq(emit(run, "{\"a\":10}"), SWAMP_OK);
+        ck_assert_int_eq(atomic_load(&wakes), 1 + rounds);
+    }
 }
 END_TEST
 
@@ -255,6 +284,7 @@ read_all(reader *self)
             ck_assert_uint_eq(seq, ++self->seen);
             ck_assert_int_eq(number, self->next_of[thread]++);
         }
+        swamp__run_await(run);
         pthread_mutex_unlock(&run->lock);
         swamp__run_unref(run);
     }
@@ -266,6 +296,7 @@ START_TEST(threads_emit_at_once_and_no_event_waits_for_another)
     emitter emitters[THREADS];
     reader self = {0};
     swamp_run *run = add_run("r1", "p");
+    await(run);
     for (int i = 0; i < THREADS; i++) {
         emitters[i] = (emitter){run, i, 0};
         ck_assert_int_eq(pthread_create(&threads[i], NULL, emit_many, &emitters[i]), 0);
@@ -395,6 +426,7 @@ suite(void)
     tcase_add_test(tcase, emit_refuses);
     tcase_add_test(tcase, an_event_of_256_kib_and_one_byte_more);
     tcase_add_test(tcase, wake_ups_coalesce_until_the_core_came);
+    tcase_add_test(tcase, events_that_nobody_awaits_wake_the_core_once_in_64_kib);
     tcase_add_test(tcase, the_last_update_wins);
     tcase_add_test(tcase, finish_keeps_what_is_good_of_a_bad_end);
     tcase_add_test(tcase, run_null_is_replaced_by_the_final_run);
