@@ -1,6 +1,8 @@
 /* Viewers: cursors into runs' logs. Builds their frames back to back around the shared bytes: the hot path. */
 #include "inner.h"
 
+#include <string.h>
+
 static void
 free_viewer(swamp__viewer *viewer)
 {
@@ -64,15 +66,22 @@ swamp__viewer_cancel(swamp__ticket *ticket)
     (void)swamp__cancel_run(ticket->conn->instance, viewer->run, "", NULL);
 }
 
+/* Straight into the buffer: four checked appends a frame were a tenth of the network thread's time. */
 static void
 put_event(const swamp__viewer *viewer, swamp__buf *out, const char *event, size_t len)
 {
-    uint8_t header[SWAMP__WS_HEADER_MAX];
-    size_t header_len = swamp__ws_header(header, SWAMP__WS_TEXT, viewer->prefix.len + len + 1);
-    swamp__buf_append(out, header, header_len);
-    swamp__buf_append(out, viewer->prefix.data, viewer->prefix.len);
-    swamp__buf_append(out, event, len);
-    swamp__buf_append(out, "}", 1);
+    size_t payload = viewer->prefix.len + len + 1;
+    if (swamp__buf_reserve(out, SWAMP__WS_HEADER_MAX + payload) != SWAMP_OK)
+        return;
+    char *to = out->data + out->len;
+    to += swamp__ws_header((uint8_t *)to, SWAMP__WS_TEXT, payload);
+    memcpy(to, viewer->prefix.data, viewer->prefix.len);
+    to += viewer->prefix.len;
+    memcpy(to, event, len);
+    to += len;
+    *to++ = '}';
+    *to = '\0'; /* as behind every append; there is room for it */
+    out->len = (size_t)(to - out->data);
 }
 
 static void
