@@ -1,41 +1,15 @@
 /* `swamp doctor`: looks at the store's file, the instances and the runs, and names what somebody should do. */
-#include <stdarg.h>
 #include "cmd.h"
 #include "doctor.h"
+#include "doctor_report.h"
 #include "out.h"
 #include "outcome.h"
-#include "show.h"
 #include "store.h"
 
 const struct flag cmd_doctor_flags[] = {
     STORE_FLAG,
     {.name = NULL},
 };
-
-static int findings;
-
-void
-doctor_say(int is_finding, const char *format, ...)
-{
-    text words = {0}, line = {0};
-    va_list args;
-    va_start(args, format);
-    text_addv(&words, format, args);
-    va_end(args);
-    findings += is_finding;
-    if (out_is_json()) {
-        text_addf(&line, "{\"finding\":%s,\"message\":", is_finding ? "true" : "false");
-        text_add_json(&line, words.bytes);
-        text_add(&line, "}");
-    } else {
-        text_add(&line, is_finding ? "!! " : "ok ");
-        show_add_words(&line, words.bytes);
-    }
-    if (is_finding || !out_is_quiet())
-        out_bytes(line.bytes, line.len);
-    text_free(&words);
-    text_free(&line);
-}
 
 int
 cmd_doctor(const struct args *args)
@@ -44,7 +18,6 @@ cmd_doctor(const struct args *args)
     swamp_store *store = NULL;
     int code = store_check(url);
 
-    findings = 0;
     if (code != 0)
         return code;
     if (!args_given(args, "store") && store_is_absent(url)) {
@@ -59,9 +32,9 @@ cmd_doctor(const struct args *args)
             code = doctor_look_at_cluster(store);
         swamp_store_free(store);
     }
-    if (code == 0 && findings > 0)
+    if (code == 0 && doctor_findings() > 0)
         code = out_fail(OUTCOME_FAILED, NULL,
-                        "%d finding%s; each line above that begins with !! says what to do", findings,
-                        TEXT_PLURAL(findings));
+                        "%d finding%s; each line above that begins with !! says what to do",
+                        doctor_findings(), TEXT_PLURAL(doctor_findings()));
     return code;
 }

@@ -1,11 +1,8 @@
-/* The parts of `swamp doctor`: each looks at one thing and says what it found, one line a finding. */
+/* The parts of `swamp doctor`: each looks at one thing and says what it found (doctor_report.h). */
 #ifndef SWAMP_CLI_DOCTOR_H
 #define SWAMP_CLI_DOCTOR_H
 
 #include <swamp/swamp.h>
-
-/* A line; a finding is what somebody should do something about. */
-void doctor_say(int is_finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The file, its folder, its file system. 1: it is a store that can be opened. */
 int doctor_look_at_file(const char *url);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 #include "doctor.h"
+#include "doctor_report.h"
 #include "json.h"
 #include "memory.h"
 #include "out.h"
@@ -89,13 +90,6 @@ read_time(const char *words)
     return (int64_t)timegm(&parts) * 1000 + (rest[0] == '.' ? strtol(rest + 1, NULL, 10) : 0);
 }
 
-static int64_t
-number_of(const json *object, const char *member, int64_t otherwise)
-{
-    int64_t number;
-    return json_integer(json_get(object, member), &number) ? number : otherwise;
-}
-
 /*
  * Wall clocks decide nothing (PROTOCOL 5): an old time may be a dead instance or a slow clock. The revision
  * tells them apart: it is watched for one and a half intervals. 1: it changed, or the record is gone.
@@ -104,7 +98,7 @@ static int
 watch_beat(const cluster *c, const heartbeat *beat)
 {
     const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000};
-    int64_t watch_ms = number_of(beat->record, "intervalMs", 10000) * 3 / 2;
+    int64_t watch_ms = json_get_integer(beat->record, "intervalMs", 10000) * 3 / 2;
     int64_t until_ms = clock_ms(CLOCK_MONOTONIC) + (watch_ms < WATCH_MS_MAX ? watch_ms : WATCH_MS_MAX);
     uint64_t revision = beat->revision;
     char key[SWAMP_STORE_KEY_MAX + 1];
@@ -125,7 +119,7 @@ look_at_beat(const cluster *c, heartbeat *beat)
     const char *host = json_get_string(beat->record, "hostname"),
                *at = json_get_string(beat->record, "heartbeatAt");
     int64_t age_ms = clock_ms(CLOCK_REALTIME) - read_time(at);
-    int64_t ttl_ms = number_of(beat->record, "staleTtlMs", 30000);
+    int64_t ttl_ms = json_get_integer(beat->record, "staleTtlMs", 30000);
 
     if (!beat->record || !at) {
         doctor_say(1, "the heartbeat of instance %s cannot be read; was it written by something else?",
@@ -138,16 +132,14 @@ look_at_beat(const cluster *c, heartbeat *beat)
     } else if (watch_beat(c, beat)) {
         doctor_say(1,
                    "instance %s on %s lives, but its clock is %lld s %s this machine's: nothing depends on "
-                   "it, but the "
-                   "times in the history are wrong; check NTP on both",
+                   "it, but the times in the history are wrong; check NTP on both",
                    beat->instance_id, host, (long long)(age_ms < 0 ? -age_ms : age_ms) / 1000,
                    age_ms < 0 ? "ahead of" : "behind");
     } else {
         beat->is_silent = 1;
         doctor_say(1,
                    "instance %s on %s has shown no sign of life since %s: any other instance declares it "
-                   "dead and ends "
-                   "its runs; when none runs, start one",
+                   "dead and ends its runs; when none runs, start one",
                    beat->instance_id, host, at);
     }
 }
@@ -178,8 +170,7 @@ look_at_run(const cluster *c, const struct active_run *run)
         return; /* it ended while we looked */
     doctor_say(1,
                "run %s (%s) is recorded as running, but its instance is gone: the next instance that runs "
-               "ends it as "
-               "interrupted; start one",
+               "ends it as interrupted; start one",
                run->run_id, name ? name : "?");
 }
 

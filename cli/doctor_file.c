@@ -3,24 +3,18 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "doctor.h"
+#include "doctor_report.h"
 #include "json.h"
 #include "store.h"
 
 #define WAL_BYTES_MAX (64 * 1024 * 1024) /* a WAL that is checkpointed stays far below */
 #define FREE_BYTES_MIN (256 * 1024 * 1024)
 
-static int64_t
-number_of(const json *object, const char *member, int64_t otherwise)
-{
-    int64_t number;
-    return json_integer(json_get(object, member), &number) ? number : otherwise;
-}
-
 static void
 look_at_place(const json *facts)
 {
     const char *problem = json_get_string(facts, "problem"), *system = json_get_string(facts, "fileSystem");
-    int64_t free_bytes = number_of(facts, "freeBytes", INT64_MAX);
+    int64_t free_bytes = json_get_integer(facts, "freeBytes", INT64_MAX);
 
     if (problem)
         doctor_say(1, "store: %s", problem);
@@ -70,7 +64,8 @@ look_at_sqlite(const json *facts)
 {
     const json *fault = json_get(facts, "walResetFault");
     const char *version = json_get_string(facts, "sqliteVersion");
-    int64_t wal_bytes = number_of(facts, "walBytes", 0), holder = number_of(facts, "lockHolderPid", 0);
+    int64_t wal_bytes = json_get_integer(facts, "walBytes", 0),
+            holder = json_get_integer(facts, "lockHolderPid", 0);
 
     if (fault && json_get_true(facts, "walResetFault"))
         doctor_say(
@@ -84,17 +79,15 @@ look_at_sqlite(const json *facts)
         doctor_say(
             1,
             "the store's WAL is %lld MiB long: some program holds a read transaction open, or no instance "
-            "runs; "
-            "find it with \"fuser %s-wal\"",
+            "runs; find it with \"fuser %s-wal\"",
             (long long)(wal_bytes >> 20), json_get_string(facts, "file"));
     else
         doctor_say(0, "WAL: %lld KiB", (long long)(wal_bytes >> 10));
     if (holder > 0)
-        doctor_say(
-            0,
-            "process %lld holds the store's lock at this moment; when it is the same one each time, it is "
-            "stuck",
-            (long long)holder);
+        doctor_say(0,
+                   "process %lld holds the store's lock at this moment; when it is the same one each time, "
+                   "it is stuck",
+                   (long long)holder);
 }
 
 int
@@ -119,7 +112,7 @@ doctor_look_at_file(const char *url)
     int ours = kind && strcmp(kind, "swamp") == 0;
     int usable = ours && !json_get(facts, "problem");
     if (kind)
-        look_at_kind(kind, number_of(facts, "databaseBytes", 0));
+        look_at_kind(kind, json_get_integer(facts, "databaseBytes", 0));
     if (ours) {
         look_at_modes(facts);
         look_at_sqlite(facts);

@@ -96,6 +96,13 @@ json_integer(const json *value, int64_t *out)
     return 1;
 }
 
+int64_t
+json_get_integer(const json *object, const char *key, int64_t otherwise)
+{
+    int64_t number;
+    return json_integer(json_get(object, key), &number) ? number : otherwise;
+}
+
 const char *
 json_type_name(const json *value)
 {

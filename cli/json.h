@@ -43,7 +43,8 @@ const json *json_get(const json *object, const char *key);
 const char *json_string(const json *value);                       /* NULL: no string */
 const char *json_get_string(const json *object, const char *key); /* NULL: absent, or no string */
 int json_get_true(const json *object, const char *key);           /* 1 only for the boolean true */
-int json_integer(const json *value, int64_t *out);  /* 1: it is one, and fits; also 5.0 and 5e0 */
+int json_integer(const json *value, int64_t *out); /* 1: it is one, and fits; also 5.0 and 5e0 */
+int64_t json_get_integer(const json *object, const char *key, int64_t otherwise); /* absent, or no integer */
 const char *json_type_name(const json *value);      /* "string", "integer", "number", ... */
 int json_equal(const json *one, const json *other); /* members in any order; 1 equals 1.0 */
 

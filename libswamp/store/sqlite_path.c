@@ -190,8 +190,7 @@ check_file_system(const char *folder, char *why, size_t cap)
         return SWAMP_OK;
     snprintf(why, cap,
              "%s lies on %s, where a shared SQLite file gets corrupted; put it on a local disk, or for "
-             "several machines "
-             "use a store made for them (docs/STORE.md)",
+             "several machines use a store made for them (docs/STORE.md)",
              folder, name);
     return SWAMP_E_UNSUPPORTED;
 }
