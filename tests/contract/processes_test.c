@@ -4,58 +4,18 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <sqlite3.h>
-#include <swamp/swamp.h>
 #include "processes.h"
-#include "scratch.h"
+#include "scratch_store.h"
 #include "tap.h"
 
 #define TIMEOUT_MS 20000
 #define WORKERS 4
-
-static char *folder;
-static char path[SCRATCH_PATH_MAX];
-
-static void
-set_up(void)
-{
-    folder = scratch_make();
-    scratch_path(path, folder, "store.db");
-}
-
-static void
-tear_down(void)
-{
-    scratch_remove(folder);
-}
-
-static swamp_store *
-open_store(void)
-{
-    swamp_store *store = NULL;
-    char *error = NULL;
-
-    ck_assert_msg(swamp_store_sqlite_open(&store, path, NULL, &error) == SWAMP_OK, "%s", error);
-    return store;
-}
-
-static int
-put(swamp_store *store, const char *key, const void *value, size_t len, int timeout_ms)
-{
-    swamp_store_op op = {.key = key,
-                         .value = value,
-                         .value_len = len,
-                         .action = SWAMP_STORE_PUT,
-                         .condition = SWAMP_STORE_ANY};
-
-    return swamp_store_commit(store, &op, 1, timeout_ms, NULL, NULL);
-}
 
 static int
 keep_text(void *user, const char *key, const void *value, size_t value_len, uint64_t revision)
@@ -63,17 +23,6 @@ keep_text(void *user, const char *key, const void *value, size_t value_len, uint
     (void)key;
     (void)revision;
     snprintf(user, 32, "%.*s", (int)value_len, (const char *)value);
-    return 0;
-}
-
-static int
-ignore(void *user, const char *key, const void *value, size_t value_len, uint64_t revision)
-{
-    (void)user;
-    (void)key;
-    (void)value;
-    (void)value_len;
-    (void)revision;
     return 0;
 }
 
@@ -92,7 +41,7 @@ assert_sound(void)
     sqlite3 *db;
     sqlite3_stmt *check;
 
-    ck_assert_int_eq(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_open_v2(scratch_db, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
     ck_assert_int_eq(sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &check, NULL), SQLITE_OK);
     ck_assert_int_eq(sqlite3_step(check), SQLITE_ROW);
     ck_assert_str_eq((const char *)sqlite3_column_text(check, 0), "ok");
@@ -109,13 +58,13 @@ assert_sound(void)
 static void
 count_with(const char *const roles[WORKERS], const char *each, const char *sum)
 {
-    swamp_store *store = open_store();
+    swamp_store *store = scratch_open(scratch_db, NULL);
     struct worker workers[WORKERS];
     char text[32] = "";
 
-    ck_assert_int_eq(put(store, "counter", "0", 1, TIMEOUT_MS), SWAMP_OK);
+    ck_assert_int_eq(scratch_put(store, "counter", "0", 1, TIMEOUT_MS), SWAMP_OK);
     for (int i = 0; i < WORKERS; i++)
-        workers[i] = worker_start(roles[i], path, each);
+        workers[i] = worker_start(roles[i], scratch_db, each);
     for (int i = 0; i < WORKERS; i++)
         ck_assert_int_eq(worker_join(&workers[i]), 0);
     ck_assert_int_eq(swamp_store_get(store, "counter", TIMEOUT_MS, keep_text, text), SWAMP_OK);
@@ -170,22 +119,23 @@ START_TEST(kill_9_loses_no_acknowledged_row)
     for (int round = 0; round < 10; round++) {
         struct worker workers[WORKERS];
         swamp_store *store;
+        size_t len;
         int count;
 
         for (int i = 0; i < WORKERS; i++) {
             snprintf(name, sizeof name, "%d-%d", round, i);
-            workers[i] = worker_start("append", path, name);
+            workers[i] = worker_start("append", scratch_db, name);
         }
         count = gather_rows(workers, 40 + round * 37, keys);
         for (int i = 0; i < WORKERS; i++) /* all first, so that the last of them dies while it writes alone */
             kill(workers[i].pid, SIGKILL);
         for (int i = 0; i < WORKERS; i++)
             ck_assert_int_eq(worker_join(&workers[i]), -SIGKILL);
-        store = open_store();
+        store = scratch_open(scratch_db, NULL);
         for (int i = 0; i < count; i++)
-            ck_assert_msg(swamp_store_get(store, keys[i], TIMEOUT_MS, ignore, NULL) == SWAMP_OK, "lost %s",
-                          keys[i]);
-        ck_assert_int_eq(put(store, "after", "v", 1, TIMEOUT_MS), SWAMP_OK);
+            ck_assert_msg(swamp_store_get(store, keys[i], TIMEOUT_MS, scratch_keep_length, &len) == SWAMP_OK,
+                          "lost %s", keys[i]);
+        ck_assert_int_eq(scratch_put(store, "after", "v", 1, TIMEOUT_MS), SWAMP_OK);
         swamp_store_free(store);
         assert_sound();
     }
@@ -194,33 +144,35 @@ END_TEST
 
 START_TEST(a_stopped_holder_of_the_lock_blocks_nobody_past_the_deadline)
 {
-    swamp_store *store = open_store(), *other = NULL;
+    swamp_store *store = scratch_open(scratch_db, NULL), *other = NULL;
     struct worker holder;
     char line[32];
     int64_t before;
+    size_t len;
 
-    ck_assert_int_eq(put(store, "k", "v", 1, TIMEOUT_MS), SWAMP_OK);
-    holder = worker_start("hold", path, "transaction");
+    ck_assert_int_eq(scratch_put(store, "k", "v", 1, TIMEOUT_MS), SWAMP_OK);
+    holder = worker_start("hold", scratch_db, "transaction");
     worker_read_line(&holder, line, sizeof line);
     ck_assert_str_eq(line, "held");
     kill(holder.pid, SIGSTOP);
 
     before = now_ms();
-    ck_assert_int_eq(put(store, "k", "w", 1, 300), SWAMP_E_TIMEOUT);
+    ck_assert_int_eq(scratch_put(store, "k", "w", 1, 300), SWAMP_E_TIMEOUT);
     ck_assert_int_ge((int)(now_ms() - before), 300);
     ck_assert_int_lt((int)(now_ms() - before), 2000);
     before = now_ms();
-    ck_assert_int_eq(put(store, "k", "w", 1, 0), SWAMP_E_TIMEOUT);
-    ck_assert_int_eq(swamp_store_get(store, "k", 1000, ignore, NULL), SWAMP_OK); /* readers do not care */
+    ck_assert_int_eq(scratch_put(store, "k", "w", 1, 0), SWAMP_E_TIMEOUT);
+    ck_assert_int_eq(swamp_store_get(store, "k", 1000, scratch_keep_length, &len),
+                     SWAMP_OK); /* readers do not care */
     ck_assert_int_lt((int)(now_ms() - before), 1000);
     /* a store that is whole opens and is read without the lock; only its writes wait */
-    ck_assert_int_eq(swamp_store_sqlite_open(&other, path, NULL, NULL), SWAMP_OK);
-    ck_assert_int_eq(swamp_store_get(other, "k", 1000, ignore, NULL), SWAMP_OK);
-    ck_assert_int_eq(put(other, "k", "w", 1, 300), SWAMP_E_TIMEOUT);
+    ck_assert_int_eq(swamp_store_sqlite_open(&other, scratch_db, NULL, NULL), SWAMP_OK);
+    ck_assert_int_eq(swamp_store_get(other, "k", 1000, scratch_keep_length, &len), SWAMP_OK);
+    ck_assert_int_eq(scratch_put(other, "k", "w", 1, 300), SWAMP_E_TIMEOUT);
 
     worker_kill(&holder);
-    ck_assert_int_eq(put(store, "k", "x", 1, 300), SWAMP_OK);
-    ck_assert_int_eq(put(other, "k", "y", 1, 300), SWAMP_OK);
+    ck_assert_int_eq(scratch_put(store, "k", "x", 1, 300), SWAMP_OK);
+    ck_assert_int_eq(scratch_put(other, "k", "y", 1, 300), SWAMP_OK);
     swamp_store_free(other);
     swamp_store_free(store);
     assert_sound();
@@ -233,7 +185,7 @@ wal_bytes(void)
     char wal[SCRATCH_PATH_MAX + 8];
     struct stat found;
 
-    snprintf(wal, sizeof wal, "%s-wal", path);
+    snprintf(wal, sizeof wal, "%s-wal", scratch_db);
     return stat(wal, &found) == 0 ? (int64_t)found.st_size : 0;
 }
 
@@ -247,13 +199,13 @@ put_many(swamp_store *store, int count)
 
     for (int i = 0; i < count; i++) {
         memset(value, 'a' + i % 26, sizeof value);
-        ck_assert_int_eq(put(store, "big", value, sizeof value, TIMEOUT_MS), SWAMP_OK);
+        ck_assert_int_eq(scratch_put(store, "big", value, sizeof value, TIMEOUT_MS), SWAMP_OK);
     }
 }
 
 START_TEST(the_wal_is_copied_back)
 {
-    swamp_store *store = open_store();
+    swamp_store *store = scratch_open(scratch_db, NULL);
 
     put_many(store, 200); /* 40 MB; copied back at 4 MiB */
     ck_assert_int_lt(wal_bytes(), 6 * MIB);
@@ -265,14 +217,14 @@ END_TEST
 
 START_TEST(a_stopped_checkpointer_is_passed_over)
 {
-    struct worker checkpointer = worker_start("elect", path, "");
+    struct worker checkpointer = worker_start("elect", scratch_db, "");
     swamp_store *store;
     char line[32];
 
     worker_read_line(&checkpointer, line, sizeof line);
     ck_assert_str_eq(line, "elected");
     kill(checkpointer.pid, SIGSTOP);
-    store = open_store();
+    store = scratch_open(scratch_db, NULL);
     put_many(store, 300); /* 60 MB */
     ck_assert_int_lt(wal_bytes(), 24 * MIB);
     worker_kill(&checkpointer);
@@ -283,22 +235,22 @@ END_TEST
 
 START_TEST(a_removed_lock_file_still_locks)
 {
-    swamp_store *store = open_store(), *other;
+    swamp_store *store = scratch_open(scratch_db, NULL), *other;
     char lock[SCRATCH_PATH_MAX + 8];
     struct worker holder;
     char line[32];
 
-    ck_assert_int_eq(put(store, "k", "v", 1, TIMEOUT_MS), SWAMP_OK);
-    snprintf(lock, sizeof lock, "%s.lock", path);
+    ck_assert_int_eq(scratch_put(store, "k", "v", 1, TIMEOUT_MS), SWAMP_OK);
+    snprintf(lock, sizeof lock, "%s.lock", scratch_db);
     ck_assert_int_eq(unlink(lock), 0);
-    other = open_store(); /* makes a new one, which the first store must notice */
+    other = scratch_open(scratch_db, NULL); /* makes a new one, which the first store must notice */
     swamp_store_free(other);
-    holder = worker_start("hold", path, "lock");
+    holder = worker_start("hold", scratch_db, "lock");
     worker_read_line(&holder, line, sizeof line);
     ck_assert_str_eq(line, "held");
-    ck_assert_int_eq(put(store, "k", "w", 1, 200), SWAMP_E_TIMEOUT);
+    ck_assert_int_eq(scratch_put(store, "k", "w", 1, 200), SWAMP_E_TIMEOUT);
     worker_kill(&holder);
-    ck_assert_int_eq(put(store, "k", "w", 1, TIMEOUT_MS), SWAMP_OK);
+    ck_assert_int_eq(scratch_put(store, "k", "w", 1, TIMEOUT_MS), SWAMP_OK);
     swamp_store_free(store);
     assert_sound();
 }
@@ -306,20 +258,20 @@ END_TEST
 
 START_TEST(a_child_may_not_use_its_parents_store)
 {
-    swamp_store *store = open_store();
+    swamp_store *store = scratch_open(scratch_db, NULL);
     int status;
     pid_t child;
 
-    ck_assert_int_eq(put(store, "k", "v", 1, TIMEOUT_MS), SWAMP_OK);
+    ck_assert_int_eq(scratch_put(store, "k", "v", 1, TIMEOUT_MS), SWAMP_OK);
     child = fork();
     if (child == 0) {
-        int rc = put(store, "k", "child", 5, 1000);
+        int rc = scratch_put(store, "k", "child", 5, 1000);
         swamp_store_free(store);
         _exit(rc == SWAMP_E_STORE ? 0 : 1);
     }
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_int_eq(status, 0);
-    ck_assert_int_eq(put(store, "k", "w", 1, TIMEOUT_MS), SWAMP_OK);
+    ck_assert_int_eq(scratch_put(store, "k", "w", 1, TIMEOUT_MS), SWAMP_OK);
     swamp_store_free(store);
     assert_sound();
 }
@@ -332,7 +284,7 @@ processes_suite(void)
     TCase *tcase = tcase_create("sqlite");
 
     tcase_set_timeout(tcase, 120);
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_checked_fixture(tcase, scratch_set_up, scratch_tear_down);
     tcase_add_test(tcase, four_processes_lose_no_update);
     tcase_add_test(tcase, opening_and_closing_beside_writers_loses_nothing);
     tcase_add_test(tcase, kill_9_loses_no_acknowledged_row);
