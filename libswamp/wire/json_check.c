@@ -12,22 +12,23 @@
 #define FEW_LEVELS 512
 #define PLAINLY_FINITE 300 /* a number of fewer characters without exponent: below 10^300 */
 
-/* What may stand next. */
-#define AT_VALUE 0         /* a value */
-#define AT_FIRST_ELEMENT 1 /* a value, or ] */
-#define AT_KEY 2           /* a key */
-#define AT_FIRST_KEY 3     /* a key, or } */
-#define AT_NEXT 4          /* after a value: a comma or the container's end; outermost: nothing */
-
+/*
+ * The place in the text is no member: it goes from function to function and so stays in a register. Each takes the
+ * place where its piece begins and returns the one behind it; NULL: refused, `rc` says how.
+ */
 typedef struct checker {
-    const char *at, *end;
-    int state;
+    const char *end;
+    int rc; /* SWAMP_E_JSON unless memory was wanting */
     int strict;
     int broken;           /* a stricter rule was broken */
     int twice_outside;    /* a key occurs twice in the outermost object */
     const char *reserved; /* a key that the outermost object must not have; NULL: none */
+    size_t reserved_len;
     int has_reserved;
+    int has_escapes; /* the string last passed */
     size_t depth;
+    int in_object;               /* the innermost container; outside of all: 0 */
+    int is_empty;                /* ... is just open: no comma comes before what it holds */
     uint8_t few[FEW_LEVELS / 8]; /* enough without memory of its own for all but hostile text */
     uint8_t *levels;             /* one bit a level: 1 object, 0 array */
     size_t levels_max;
@@ -35,11 +36,12 @@ typedef struct checker {
     size_t first_key[SWAMP__JSON_DEPTH_MAX]; /* where those of each open object begin */
 } checker;
 
-static void
-skip_space(checker *c)
+static inline const char *
+skip_space(const checker *c, const char *at)
 {
-    while (c->at < c->end && swamp__json_is_space(*c->at))
-        c->at++;
+    while (at < c->end && swamp__json_is_space(*at))
+        at++;
+    return at;
 }
 
 static int
@@ -73,123 +75,111 @@ read_unit(const char *at, const char *end)
 }
 
 /* At the u of \uXXXX. The second half of a pair is taken with the first. */
-static int
-skip_unit(checker *c)
+static const char *
+skip_unit(checker *c, const char *at)
 {
-    int unit = read_unit(c->at + 1, c->end);
+    int unit = read_unit(at + 1, c->end);
     int second = -1;
 
     if (unit < 0)
-        return SWAMP_E_JSON;
-    c->at += 5;
-    if (unit >= 0xd800 && unit <= 0xdbff && c->end - c->at >= 6 && c->at[0] == '\\' && c->at[1] == 'u') {
-        second = read_unit(c->at + 2, c->end);
-        if (second >= 0xdc00 && second <= 0xdfff) {
-            c->at += 6;
-            return SWAMP_OK;
-        }
+        return NULL;
+    at += 5;
+    if (unit >= 0xd800 && unit <= 0xdbff && c->end - at >= 6 && at[0] == '\\' && at[1] == 'u') {
+        second = read_unit(at + 2, c->end);
+        if (second >= 0xdc00 && second <= 0xdfff)
+            return at + 6;
     }
     if (unit == 0 || (unit >= 0xd800 && unit <= 0xdfff))
         c->broken = 1;
-    return SWAMP_OK;
+    return at;
 }
 
 /* At the backslash. */
-static int
-skip_escape(checker *c)
+static const char *
+skip_escape(checker *c, const char *at)
 {
-    c->at++;
-    if (c->at == c->end)
-        return SWAMP_E_JSON;
-    if (*c->at == 'u')
-        return skip_unit(c);
-    if (!*c->at || !strchr("\"\\/bfnrt", *c->at))
-        return SWAMP_E_JSON;
-    c->at++;
-    return SWAMP_OK;
+    c->has_escapes = 1;
+    at++;
+    if (at == c->end)
+        return NULL;
+    if (*at == 'u')
+        return skip_unit(c, at);
+    return *at && strchr("\"\\/bfnrt", *at) ? at + 1 : NULL;
 }
 
 /* At the opening quote. */
-static int
-skip_string(checker *c)
+static inline const char *
+skip_string(checker *c, const char *at)
 {
-    c->at++;
-    while ((c->at = swamp__json_skip_plain(c->at, c->end)) < c->end) {
-        uint8_t byte = (uint8_t)*c->at;
-        size_t size = 1;
+    c->has_escapes = 0;
+    at++;
+    while (at && (at = swamp__json_skip_plain(at, c->end)) < c->end) {
+        uint8_t byte = (uint8_t)*at;
 
-        if (byte == '"') {
-            c->at++;
-            return SWAMP_OK;
-        }
-        if (byte < 0x20)
-            return SWAMP_E_JSON;
+        if (byte == '"')
+            return at + 1;
         if (byte == '\\') {
-            if (skip_escape(c) < 0)
-                return SWAMP_E_JSON;
-            continue;
+            at = skip_escape(c, at);
+        } else {
+            size_t size = byte < 0x20 ? 0 : swamp__utf8_size(at, c->end);
+            at = size ? at + size : NULL;
         }
-        if (byte >= 0x80)
-            size = swamp__utf8_size(c->at, c->end);
-        if (!size)
-            return SWAMP_E_JSON;
-        c->at += size;
     }
-    return SWAMP_E_JSON;
+    return NULL;
 }
 
 /* At least one digit. */
-static int
-skip_digits(checker *c)
+static const char *
+skip_digits(const checker *c, const char *at)
 {
-    const char *start = c->at;
+    const char *start = at;
 
-    while (c->at < c->end && *c->at >= '0' && *c->at <= '9')
-        c->at++;
-    return c->at > start ? SWAMP_OK : SWAMP_E_JSON;
+    while (at < c->end && *at >= '0' && *at <= '9')
+        at++;
+    return at > start ? at : NULL;
 }
 
-static int
-skip_number(checker *c)
+static const char *
+skip_number(checker *c, const char *at)
 {
-    const char *start = c->at;
+    const char *start = at;
     int has_exponent = 0;
 
-    if (*c->at == '-')
-        c->at++;
-    if (c->at < c->end && *c->at == '0')
-        c->at++; /* nothing but a point or an exponent follows a leading zero */
-    else if (skip_digits(c) < 0)
-        return SWAMP_E_JSON;
-    if (c->at < c->end && *c->at == '.') {
-        c->at++;
-        if (skip_digits(c) < 0)
-            return SWAMP_E_JSON;
-    }
-    if (c->at < c->end && (*c->at == 'e' || *c->at == 'E')) {
+    if (*at == '-')
+        at++;
+    if (at < c->end && *at == '0')
+        at++; /* nothing but a point or an exponent follows a leading zero */
+    else
+        at = skip_digits(c, at);
+    if (at && at < c->end && *at == '.')
+        at = skip_digits(c, at + 1);
+    if (at && at < c->end && (*at == 'e' || *at == 'E')) {
         has_exponent = 1;
-        c->at++;
-        if (c->at < c->end && (*c->at == '+' || *c->at == '-'))
-            c->at++;
-        if (skip_digits(c) < 0)
-            return SWAMP_E_JSON;
+        at++;
+        if (at < c->end && (*at == '+' || *at == '-'))
+            at++;
+        at = skip_digits(c, at);
     }
-    if (!c->strict || (!has_exponent && c->at - start < PLAINLY_FINITE))
-        return SWAMP_OK;
-    if (!swamp__json_number_is_finite(start, (size_t)(c->at - start)))
+    if (!at || !c->strict || (!has_exponent && at - start < PLAINLY_FINITE))
+        return at;
+    if (!swamp__json_number_is_finite(start, (size_t)(at - start)))
         c->broken = 1;
-    return SWAMP_OK;
+    return at;
 }
 
-static int
-skip_word(checker *c, const char *word)
+static const char *
+skip_word(const checker *c, const char *at, const char *word)
 {
     size_t len = strlen(word);
 
-    if ((size_t)(c->end - c->at) < len || memcmp(c->at, word, len) != 0)
-        return SWAMP_E_JSON;
-    c->at += len;
-    return SWAMP_OK;
+    return (size_t)(c->end - at) >= len && memcmp(at, word, len) == 0 ? at + len : NULL;
+}
+
+static const char *
+fail_memory(checker *c)
+{
+    c->rc = SWAMP_E_NOMEM;
+    return NULL;
 }
 
 static int
@@ -206,155 +196,129 @@ grow_levels(checker *c)
     return SWAMP_OK;
 }
 
-static int
-is_in_object(const checker *c)
-{
-    size_t level = c->depth - 1;
-
-    return c->levels[level / 8] >> (level % 8) & 1;
-}
-
 /* Beyond the allowed depth the text is refused anyway: only its grammar still matters there. */
-static int
+static inline int
 keeps_keys(const checker *c)
 {
     return c->strict && c->depth <= SWAMP__JSON_DEPTH_MAX;
 }
 
-static int
-open_container(checker *c, int is_object)
+static inline const char *
+open_container(checker *c, const char *at, int is_object)
 {
     uint8_t bit = (uint8_t)(1 << (c->depth % 8));
 
     if (c->depth == c->levels_max && grow_levels(c) < 0)
-        return SWAMP_E_NOMEM;
+        return fail_memory(c);
     if (is_object)
         c->levels[c->depth / 8] |= bit;
     else
         c->levels[c->depth / 8] &= (uint8_t)~bit;
     c->depth++;
-    c->at++;
+    c->in_object = is_object;
+    c->is_empty = 1;
     if (c->depth > SWAMP__JSON_DEPTH_MAX)
         c->broken = 1;
     if (is_object && keeps_keys(c))
         c->first_key[c->depth - 1] = c->keys.count;
-    c->state = is_object ? AT_FIRST_KEY : AT_FIRST_ELEMENT;
-    return SWAMP_OK;
+    return at + 1;
 }
 
-static int
-close_container(checker *c)
+static inline const char *
+close_container(checker *c, const char *at)
 {
-    if (is_in_object(c) && keeps_keys(c)) {
+    if (c->in_object && keeps_keys(c)) {
         int twice = swamp__json_keys_twice(&c->keys, c->first_key[c->depth - 1]);
 
         if (twice < 0)
-            return twice;
+            return fail_memory(c);
         c->broken |= twice;
         if (c->depth == 1)
             c->twice_outside = twice;
     }
     c->depth--;
-    c->at++;
-    c->state = AT_NEXT;
-    return SWAMP_OK;
+    c->in_object = c->depth ? c->levels[(c->depth - 1) / 8] >> ((c->depth - 1) % 8) & 1 : 0;
+    c->is_empty = 0;
+    return at + 1;
 }
 
-static int
-step_value(checker *c)
+/* Whole, or the opening bracket of a container. */
+static inline const char *
+enter_value(checker *c, const char *at)
 {
-    c->state = AT_NEXT;
-    switch (*c->at) {
-    case '{':
-        return open_container(c, 1);
-    case '[':
-        return open_container(c, 0);
+    c->is_empty = 0;
+    switch (*at) {
     case '"':
-        return skip_string(c);
+        return skip_string(c, at);
+    case '{':
+        return open_container(c, at, 1);
+    case '[':
+        return open_container(c, at, 0);
     case 't':
-        return skip_word(c, "true");
+        return skip_word(c, at, "true");
     case 'f':
-        return skip_word(c, "false");
+        return skip_word(c, at, "false");
     case 'n':
-        return skip_word(c, "null");
+        return skip_word(c, at, "null");
     default:
-        return skip_number(c);
+        return skip_number(c, at);
     }
 }
 
-static int
-step_first_element(checker *c)
+/* `key` is between quotes. However it is spelt: "\u0073eq" is "seq". */
+static inline int
+is_reserved(const checker *c, const char *key, size_t len)
 {
-    return *c->at == ']' ? close_container(c) : step_value(c);
+    if (!c->has_escapes)
+        return len == c->reserved_len && memcmp(key, c->reserved, len) == 0;
+    return swamp__json_equals((swamp__json){key - 1, len + 2, SWAMP__JSON_STRING}, c->reserved);
 }
 
-static int
-step_key(checker *c)
+/* With the colon and the space on both sides of it. */
+static inline const char *
+skip_key(checker *c, const char *at)
 {
-    const char *key = c->at;
-    int rc;
+    const char *key = at + 1;
 
-    if (*key != '"')
-        return SWAMP_E_JSON;
-    rc = skip_string(c);
-    if (rc == SWAMP_OK && c->reserved && c->depth == 1)
-        c->has_reserved |=
-            swamp__json_equals((swamp__json){key, (size_t)(c->at - key), SWAMP__JSON_STRING}, c->reserved);
-    if (rc == SWAMP_OK && keeps_keys(c))
-        rc = swamp__json_keys_add(&c->keys, key + 1, c->at - 1);
-    if (rc < 0)
-        return rc;
-    skip_space(c);
-    if (c->at == c->end || *c->at != ':')
-        return SWAMP_E_JSON;
-    c->at++;
-    c->state = AT_VALUE;
-    return SWAMP_OK;
+    if (*at != '"' || !(at = skip_string(c, at)))
+        return NULL;
+    if (c->reserved && c->depth == 1)
+        c->has_reserved |= is_reserved(c, key, (size_t)(at - 1 - key));
+    if (keeps_keys(c) && swamp__json_keys_add(&c->keys, key, at - 1, c->has_escapes) < 0)
+        return fail_memory(c);
+    at = skip_space(c, at);
+    return at < c->end && *at == ':' ? skip_space(c, at + 1) : NULL;
 }
 
-static int
-step_first_key(checker *c)
+/* In a container, at a byte that is no white space: its end, or its next member or element. */
+static inline const char *
+step(checker *c, const char *at)
 {
-    return *c->at == '}' ? close_container(c) : step_key(c);
-}
-
-static int
-step_next(checker *c)
-{
-    if (!c->depth)
-        return SWAMP_E_JSON; /* text after the value */
-    if (*c->at == ',') {
-        c->at++;
-        c->state = is_in_object(c) ? AT_KEY : AT_VALUE;
-        return SWAMP_OK;
+    if (*at == (c->in_object ? '}' : ']'))
+        return close_container(c, at);
+    if (!c->is_empty) {
+        if (*at != ',')
+            return NULL;
+        at = skip_space(c, at + 1);
     }
-    if (*c->at != (is_in_object(c) ? '}' : ']'))
-        return SWAMP_E_JSON;
-    return close_container(c);
+    if (at < c->end && c->in_object)
+        at = skip_key(c, at);
+    return at && at < c->end ? enter_value(c, at) : NULL;
 }
 
-/* By state. Each is called at a byte that is no white space. */
-static int (*const steps[])(checker *c) = {
-    [AT_VALUE] = step_value, [AT_FIRST_ELEMENT] = step_first_element,
-    [AT_KEY] = step_key,     [AT_FIRST_KEY] = step_first_key,
-    [AT_NEXT] = step_next,
-};
-
-static int
-check_text(checker *c, const char **value_end)
+/* From the first byte of the value on; returns its end, or NULL. */
+static const char *
+check_text(checker *c, const char *at)
 {
-    int rc = SWAMP_OK;
+    const char *value_end;
 
-    for (;;) {
-        if (c->state == AT_NEXT && !c->depth)
-            *value_end = c->at;
-        skip_space(c);
-        if (c->at == c->end)
-            return c->state == AT_NEXT && !c->depth ? SWAMP_OK : SWAMP_E_JSON;
-        rc = steps[c->state](c);
-        if (rc < 0)
-            return rc;
+    at = at < c->end ? enter_value(c, at) : NULL;
+    while (at && c->depth) {
+        at = skip_space(c, at);
+        at = at < c->end ? step(c, at) : NULL;
     }
+    value_end = at;
+    return at && skip_space(c, at) == c->end ? value_end : NULL;
 }
 
 static int
@@ -382,32 +346,29 @@ type_at(char first)
 static int
 check(checker *c, const char *text, size_t len, unsigned rules, const char *reserved, swamp__json *out)
 {
-    const char *start, *value_end = NULL;
-    int rc;
+    const char *start, *value_end;
 
-    if (!len)
-        return SWAMP_E_JSON;
-    c->at = text;
     c->end = text + len;
-    c->state = AT_VALUE;
+    c->rc = SWAMP_E_JSON;
     c->strict = (rules & SWAMP__JSON_STRICT) != 0;
     c->broken = 0;
     c->twice_outside = 0;
     c->reserved = reserved;
+    c->reserved_len = reserved ? strlen(reserved) : 0;
     c->has_reserved = 0;
     c->depth = 0;
+    c->in_object = 0;
     c->levels = c->few;
     c->levels_max = FEW_LEVELS;
     swamp__json_keys_init(&c->keys);
-    skip_space(c);
-    start = c->at;
 
-    rc = check_text(c, &value_end);
+    start = skip_space(c, text);
+    value_end = check_text(c, start);
     if (c->levels != c->few)
         swamp__free(c->levels);
     swamp__json_keys_free(&c->keys);
-    if (rc < 0)
-        return rc;
+    if (!value_end)
+        return c->rc;
     out->at = start;
     out->len = (size_t)(value_end - start);
     out->type = c->strict && c->twice_outside ? 0 : type_at(*start);

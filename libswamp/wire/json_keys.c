@@ -14,6 +14,7 @@ swamp__json_keys_init(swamp__json_keys *keys)
     keys->list = keys->few;
     keys->count = 0;
     keys->max = SWAMP__JSON_FEW_KEYS;
+    keys->has_escapes = 0;
     keys->compared = 0;
 }
 
@@ -59,8 +60,30 @@ hash_text(const char *at, const char *end)
     return hash;
 }
 
+/*
+ * Of a key as it is written: its ends and its length, in a handful of steps for any key. Short keys that differ have
+ * different ones; whatever others collide only costs a comparison.
+ */
+static uint64_t
+hash_bytes(const char *at, size_t len)
+{
+    uint64_t first = 0, last = 0;
+
+    if (len >= sizeof(first)) {
+        memcpy(&first, at, sizeof(first));
+        memcpy(&last, at + len - sizeof(last), sizeof(last));
+    } else if (len >= sizeof(uint32_t)) {
+        memcpy(&first, at, sizeof(uint32_t));
+        memcpy(&last, at + len - sizeof(uint32_t), sizeof(uint32_t));
+    } else if (len) {
+        first = (uint8_t)at[0];
+        last = (uint64_t)(uint8_t)at[len / 2] << 8 | (uint8_t)at[len - 1];
+    }
+    return (first * UINT64_C(0x9e3779b97f4a7c15)) ^ (last * UINT64_C(0xc2b2ae3d27d4eb4f)) ^ len;
+}
+
 int
-swamp__json_keys_add(swamp__json_keys *keys, const char *at, const char *end)
+swamp__json_keys_add(swamp__json_keys *keys, const char *at, const char *end, int has_escapes)
 {
     swamp__json_key *key;
 
@@ -69,15 +92,27 @@ swamp__json_keys_add(swamp__json_keys *keys, const char *at, const char *end)
     key = &keys->list[keys->count++];
     key->at = at;
     key->end = end;
-    key->hash = hash_text(at, end);
+    key->hash = hash_bytes(at, (size_t)(end - at));
+    keys->has_escapes |= has_escapes;
     return SWAMP_OK;
 }
 
 static int
-compare_text(const swamp__json_key *a, const swamp__json_key *b)
+compare_bytes(const swamp__json_key *a, const swamp__json_key *b)
+{
+    size_t len_a = (size_t)(a->end - a->at), len_b = (size_t)(b->end - b->at);
+    int order = memcmp(a->at, b->at, len_a < len_b ? len_a : len_b);
+
+    return order ? order : (len_a > len_b) - (len_a < len_b);
+}
+
+static int
+compare_text(const swamp__json_keys *keys, const swamp__json_key *a, const swamp__json_key *b)
 {
     const char *at_a = a->at, *at_b = b->at;
 
+    if (!keys->has_escapes)
+        return compare_bytes(a, b);
     while (at_a < a->end && at_b < b->end) {
         uint32_t one = swamp__json_character(&at_a, a->end);
         uint32_t other = swamp__json_character(&at_b, b->end);
@@ -95,7 +130,7 @@ compare_keys(swamp__json_keys *keys, const swamp__json_key *a, const swamp__json
     keys->compared++;
     if (a->hash != b->hash)
         return a->hash < b->hash ? -1 : 1;
-    return compare_text(a, b);
+    return compare_text(keys, a, b);
 }
 
 static void
@@ -135,8 +170,6 @@ sort_keys(swamp__json_keys *keys, swamp__json_key *list, size_t count)
 
     for (size_t i = 0; i < count; i += RUN_LENGTH)
         sort_run(keys, list + i, count - i < RUN_LENGTH ? count - i : RUN_LENGTH);
-    if (count <= RUN_LENGTH)
-        return SWAMP_OK;
     scratch = swamp__alloc(count * sizeof(*scratch));
     if (!scratch)
         return SWAMP_E_NOMEM;
@@ -158,6 +191,18 @@ sort_keys(swamp__json_keys *keys, swamp__json_key *list, size_t count)
     return SWAMP_OK;
 }
 
+/* Each with each: for as few keys as an event has that is less than sorting. */
+static int
+occurs_twice_of_few(swamp__json_keys *keys, const swamp__json_key *list, size_t count)
+{
+    keys->compared += count * (count - 1) / 2;
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (list[i].hash == list[k].hash && compare_text(keys, &list[i], &list[k]) == 0)
+                return 1;
+    return 0;
+}
+
 int
 swamp__json_keys_twice(swamp__json_keys *keys, size_t first)
 {
@@ -165,12 +210,15 @@ swamp__json_keys_twice(swamp__json_keys *keys, size_t first)
     size_t count = keys->count - first;
 
     keys->count = first;
-    if (count < 2)
-        return 0;
+    if (keys->has_escapes)
+        for (size_t i = 0; i < count; i++)
+            list[i].hash = hash_text(list[i].at, list[i].end);
+    if (count <= RUN_LENGTH)
+        return occurs_twice_of_few(keys, list, count);
     if (sort_keys(keys, list, count) < 0)
         return SWAMP_E_NOMEM;
     for (size_t i = 1; i < count; i++)
-        if (list[i].hash == list[i - 1].hash && compare_text(&list[i], &list[i - 1]) == 0)
+        if (list[i].hash == list[i - 1].hash && compare_text(keys, &list[i], &list[i - 1]) == 0)
             return 1;
     return 0;
 }

@@ -1,6 +1,7 @@
 /* The JSON checker, rule by rule: what must be taken, what must be refused, and as what. */
 #include "tap.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <swamp/status.h>
@@ -393,6 +394,56 @@ START_TEST(an_object_is_refused_for_its_reserved_key_and_no_other)
 }
 END_TEST
 
+/* Strings are passed by sixteen and by eight bytes: no byte may hide between the steps. */
+START_TEST(each_byte_at_each_place_of_a_string)
+{
+    char text[64];
+    swamp__json out;
+
+    for (size_t len = 1; len <= 40; len++) {
+        for (size_t place = 0; place < len; place++) {
+            int wrong = -1; /* asserted once for all bytes: each assertion is a system call */
+
+            memset(text, 'a', sizeof(text));
+            text[0] = text[len + 1] = '"';
+            for (int byte = 0; byte < 256; byte++) {
+                int fine = byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+
+                text[1 + place] = (char)byte;
+                if (swamp__json_check(text, len + 2, 0, &out) != (fine ? SWAMP_OK : SWAMP_E_JSON))
+                    wrong = byte;
+            }
+            ck_assert_msg(wrong < 0, "byte 0x%02x at %zu of %zu", (unsigned)wrong, place, len);
+        }
+    }
+}
+END_TEST
+
+/* However long, wherever they differ, and also where one is spelt with an escape. */
+START_TEST(keys_are_told_apart_by_each_of_their_bytes)
+{
+    char text[128];
+    swamp__json out;
+
+    for (int len = 1; len <= 20; len++) {
+        const char *key = "abcdefghijklmnopqrst";
+
+        for (int place = 0; place < len; place++) {
+            snprintf(text, sizeof(text), "{\"%.*s\":1,\"%.*sX%.*s\":2}", len, key, place, key,
+                     len - place - 1, key + place + 1);
+            ck_assert_int_eq(swamp__json_check(text, strlen(text), SWAMP__JSON_STRICT, &out), SWAMP_OK);
+            snprintf(text, sizeof(text), "{\"%.*s\":1,\"%.*s\\u%04x%.*s\":2}", len, key, place, key,
+                     key[place], len - place - 1, key + place + 1);
+            ck_assert_int_eq(swamp__json_check(text, strlen(text), SWAMP__JSON_STRICT, &out), SWAMP_E_RULES);
+        }
+        snprintf(text, sizeof(text), "{\"%.*s\":1,\"%.*s\":2}", len, key, len, key);
+        ck_assert_int_eq(swamp__json_check(text, strlen(text), SWAMP__JSON_STRICT, &out), SWAMP_E_RULES);
+        snprintf(text, sizeof(text), "{\"%.*s\":1,\"%.*s\":2}", len, key, len - 1, key);
+        ck_assert_int_eq(swamp__json_check(text, strlen(text), SWAMP__JSON_STRICT, &out), SWAMP_OK);
+    }
+}
+END_TEST
+
 START_TEST(every_failed_allocation_is_reported)
 {
     swamp__buf text = make_large_text();
@@ -425,6 +476,8 @@ suite(void)
     tcase_add_test(t, the_value_is_given_without_white_space);
     tcase_add_test(t, only_a_key_twice_in_the_outermost_object_leaves_no_value);
     tcase_add_test(t, an_object_is_refused_for_its_reserved_key_and_no_other);
+    tcase_add_test(t, each_byte_at_each_place_of_a_string);
+    tcase_add_test(t, keys_are_told_apart_by_each_of_their_bytes);
     tcase_add_test(t, every_failed_allocation_is_reported);
     suite_add_tcase(s, t);
     return s;

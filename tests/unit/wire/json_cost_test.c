@@ -206,7 +206,7 @@ count_comparisons(size_t count, int spread, int expected)
     for (size_t i = 0; i < count; i++) {
         const char *at = text.data + 8 * i;
 
-        ck_assert_int_eq(swamp__json_keys_add(&keys, at, at + 8), SWAMP_OK);
+        ck_assert_int_eq(swamp__json_keys_add(&keys, at, at + 8, 0), SWAMP_OK);
         if (!spread)
             keys.list[i].hash = 0;
     }
