@@ -7,144 +7,56 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include <swamp/status.h>
-#include "../../libswamp/net/dial.h"
 #include "../../libswamp/session/session.h"
+#include "dial_double.h"
 #include "net_fixture.h"
 #include "raw_peer.h"
 #include "tap.h"
 
-#define MAX_MESSAGE (2u * 1024 * 1024)
-
-typedef struct dial {
-    swamp__loop *loop;
-    swamp__dialer *dialer;
-    swamp__link_out *link;
-    char url[128];
-    const char *token;
-    int64_t timeout_ms;
-    int rc;
-    const char *text; /* to send */
-    int paused;
-    swamp__instance record; /* its lock; opened: connected, freed: lost, messages, alive */
-    int how;
-    int64_t retry_after_ms;
-    char why[512];
-} dial;
-
 static void
-count(dial *it, size_t *counter)
+do_send_hello(void *user)
 {
-    pthread_mutex_lock(&it->record.lock);
-    (*counter)++;
-    pthread_cond_broadcast(&it->record.changed);
-    pthread_mutex_unlock(&it->record.lock);
-}
-
-static void
-on_connected(void *user)
-{
-    dial *it = user;
-
-    count(it, &it->record.opened);
-}
-
-static void
-on_lost(void *user, int how, int64_t retry_after_ms, const char *why)
-{
-    dial *it = user;
-
-    it->how = how;
-    it->retry_after_ms = retry_after_ms;
-    snprintf(it->why, sizeof(it->why), "%s", why);
-    it->link = NULL;
-    count(it, &it->record.freed);
-}
-
-static void
-on_alive(void *user)
-{
-    dial *it = user;
-
-    count(it, &it->record.alive);
-}
-
-static void
-on_message(void *user, const char *text, size_t len)
-{
-    dial *it = user;
-
-    snprintf(it->record.last, sizeof(it->record.last), "%.*s", (int)len, text);
-    it->record.last_len = len;
-    count(it, &it->record.messages);
-}
-
-static void
-do_dial(void *user)
-{
-    dial *it = user;
-    swamp__dial_options options = {
-        .url = it->url, .token = it->token, .timeout_ms = it->timeout_ms, .max_message = MAX_MESSAGE};
-    swamp__dial_events events = {
-        .connected = on_connected, .lost = on_lost, .alive = on_alive, .message = on_message, .user = it};
-
-    it->rc = swamp__dial(&it->link, it->dialer, &options, &events);
-    ck_assert_uint_eq(it->record.freed, 0); /* never from within the call */
-}
-
-static void
-do_send(void *user)
-{
-    dial *it = user;
-
-    swamp__link_send(it->link, it->text, strlen(it->text));
+    swamp__link_send(((dial_double *)user)->link, "hello", 5);
 }
 
 static void
 do_ping(void *user)
 {
-    swamp__link_ping(((dial *)user)->link);
+    swamp__link_ping(((dial_double *)user)->link);
 }
 
 static void
 do_pause(void *user)
 {
-    dial *it = user;
+    swamp__link_pause(((dial_double *)user)->link, 1);
+}
 
-    swamp__link_pause(it->link, it->paused);
+static void
+do_go_on(void *user)
+{
+    swamp__link_pause(((dial_double *)user)->link, 0);
 }
 
 static void
 do_hang_up(void *user)
 {
-    dial *it = user;
+    dial_double *it = user;
 
     swamp__link_hang_up(it->link);
     it->link = NULL;
 }
 
 static void
-begin(dial *it, int i, const char *host, int port)
+begin(dial_double *it, int i, const char *host, int port)
 {
-    memset(it, 0, sizeof(*it));
-    it->loop = net_loop(i, SWAMP__LOOP_CLIENT, NULL);
-    core_init(&it->record, it->loop);
-    ck_assert_int_eq(swamp__dialer_new(&it->dialer, it->loop), SWAMP_OK);
-    snprintf(it->url, sizeof(it->url), "ws://%s:%d/path?q=1", host, port);
-    it->timeout_ms = 10000;
+    char url[128];
+
+    snprintf(url, sizeof(url), "ws://%s:%d/path?q=1", host, port);
+    dial_begin(it, net_loop(i, SWAMP__LOOP_CLIENT, NULL), url);
 }
 
 static void
-end(dial *it)
-{
-    swamp__loop_stop(it->loop);
-    swamp__dialer_free(it->dialer);
-    swamp__loop_free(it->loop);
-    pthread_mutex_destroy(&it->record.lock);
-    pthread_cond_destroy(&it->record.changed);
-}
-
-static void
-expect_lost(dial *it, int how)
+expect_lost(dial_double *it, int how)
 {
     core_await(&it->record, &it->record.freed, 1);
     ck_assert_msg(it->how == how, "%d: %s", it->how, it->why);
@@ -153,7 +65,7 @@ expect_lost(dial *it, int how)
 
 START_TEST(text_goes_both_ways_with_the_token_in_its_header)
 {
-    dial it;
+    dial_double it;
     char request[2048];
     raw_frame frame;
     int port, listener = raw_listen("127.0.0.1", &port), fd;
@@ -161,7 +73,7 @@ START_TEST(text_goes_both_ways_with_the_token_in_its_header)
     begin(&it, _i, "127.0.0.1", port);
     setenv("http_proxy", "http://127.0.0.1:1", 1); /* not ours to follow */
     it.token = "ci.secret";
-    net_on_loop(it.loop, do_dial, &it);
+    dial_now(&it);
     fd = raw_accept(listener);
     raw_accept_upgrade(fd, request, sizeof(request));
     ck_assert_int_eq(strncmp(request, "GET /path?q=1 HTTP/1.1\r\n", 24), 0);
@@ -169,8 +81,7 @@ START_TEST(text_goes_both_ways_with_the_token_in_its_header)
     ck_assert_ptr_null(strcasestr(request, "\r\norigin:"));
     ck_assert_ptr_null(strcasestr(request, "sec-websocket-extensions"));
     core_await(&it.record, &it.record.opened, 1);
-    it.text = "hello";
-    net_on_loop(it.loop, do_send, &it);
+    net_on_loop(it.loop, do_send_hello, &it);
     raw_read_frame(fd, &frame);
     ck_assert_int_eq(frame.opcode, RAW_TEXT);
     ck_assert_str_eq(frame.payload, "hello");
@@ -192,7 +103,7 @@ START_TEST(text_goes_both_ways_with_the_token_in_its_header)
     ck_assert_int_eq(raw_close_code(&frame), 1000);
     raw_frame_free(&frame);
     close(fd);
-    end(&it);
+    dial_end(&it);
     ck_assert_uint_eq(it.record.freed, 0); /* hanging up is silent */
     close(listener);
 }
@@ -200,20 +111,20 @@ END_TEST
 
 START_TEST(what_cannot_be_reached_is_lost_once)
 {
-    dial it;
+    dial_double it;
     int port, listener = raw_listen("127.0.0.1", &port);
 
     close(listener);
     begin(&it, _i, "127.0.0.1", port); /* refused */
-    net_on_loop(it.loop, do_dial, &it);
+    dial_now(&it);
     ck_assert_int_eq(it.rc, SWAMP_OK);
     expect_lost(&it, SWAMP__LINK_LOST);
-    end(&it);
+    dial_end(&it);
     begin(&it, _i, "no-such-name.invalid", 80);
     it.timeout_ms = 3000;
-    net_on_loop(it.loop, do_dial, &it);
+    dial_now(&it);
     expect_lost(&it, SWAMP__LINK_LOST);
-    end(&it);
+    dial_end(&it);
     ck_assert_uint_eq(it.record.freed, 1);
 }
 END_TEST
@@ -221,36 +132,36 @@ END_TEST
 /* TCP is accepted, by the kernel, and the upgrade never answered: libwebsockets reports neither error nor end. */
 START_TEST(an_upgrade_that_is_never_answered_times_out)
 {
-    dial it;
+    dial_double it;
     int port, listener = raw_listen("127.0.0.1", &port);
 
     begin(&it, _i, "127.0.0.1", port);
     it.timeout_ms = 400;
-    net_on_loop(it.loop, do_dial, &it);
+    dial_now(&it);
     expect_lost(&it, SWAMP__LINK_LOST);
     ck_assert_ptr_nonnull(strstr(it.why, "no connection within 400 ms"));
-    end(&it);
+    dial_end(&it);
     begin(&it, _i, "127.0.0.1", port); /* hung up meanwhile */
-    net_on_loop(it.loop, do_dial, &it);
+    dial_now(&it);
     close(raw_accept(listener));
-    end(&it);
+    dial_end(&it);
     close(listener);
 }
 END_TEST
 
 START_TEST(all_addresses_of_a_name_are_tried)
 {
-    dial it;
+    dial_double it;
     char request[2048];
     int port, listener = raw_listen("127.0.0.1", &port), fd; /* nothing on ::1, which often comes first */
 
     begin(&it, _i, "localhost", port);
-    net_on_loop(it.loop, do_dial, &it);
+    dial_now(&it);
     fd = raw_accept(listener);
     raw_accept_upgrade(fd, request, sizeof(request));
     ck_assert_ptr_nonnull(strcasestr(request, "\r\nhost: localhost:"));
     core_await(&it.record, &it.record.opened, 1);
-    end(&it);
+    dial_end(&it);
     close(fd);
     close(listener);
 }
@@ -272,20 +183,20 @@ static const refusal refusals[] = {
 START_TEST(refused_upgrades_mean_what_the_protocol_says)
 {
     char request[2048];
-    dial it;
+    dial_double it;
 
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
         int port, listener = raw_listen("127.0.0.1", &port), fd;
 
         begin(&it, _i, "127.0.0.1", port);
-        net_on_loop(it.loop, do_dial, &it);
+        dial_now(&it);
         fd = raw_accept(listener);
         raw_read_head(fd, request, sizeof(request));
         raw_write(fd, refusals[i].answer, strlen(refusals[i].answer));
         expect_lost(&it, refusals[i].how);
         ck_assert_int_eq(it.retry_after_ms, refusals[i].retry_after_ms);
         ck_assert_ptr_nonnull(strstr(it.why, "HTTP "));
-        end(&it);
+        dial_end(&it);
         close(fd);
         close(listener);
     }
@@ -294,21 +205,21 @@ END_TEST
 
 START_TEST(a_redirect_never_carries_the_token_away)
 {
-    dial it;
+    dial_double it;
     char request[2048], answer[256];
     int port, elsewhere, listener = raw_listen("127.0.0.1", &port),
                          other = raw_listen("127.0.0.1", &elsewhere), fd;
 
     begin(&it, _i, "127.0.0.1", port);
     it.token = "ci.secret";
-    net_on_loop(it.loop, do_dial, &it);
+    dial_now(&it);
     fd = raw_accept(listener);
     raw_read_head(fd, request, sizeof(request));
     snprintf(answer, sizeof(answer),
              "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:%d/\r\nContent-Length: 0\r\n\r\n", elsewhere);
     raw_write(fd, answer, strlen(answer));
     expect_lost(&it, SWAMP__LINK_LOST);
-    end(&it);
+    dial_end(&it);
     ck_assert_int_lt(accept4(other, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), 0);
     close(fd);
     close(listener);
@@ -317,14 +228,14 @@ START_TEST(a_redirect_never_carries_the_token_away)
 END_TEST
 
 static int
-open_link(dial *it, int i, int *listener)
+open_link(dial_double *it, int i, int *listener)
 {
     char request[2048];
     int port, fd;
 
     *listener = raw_listen("127.0.0.1", &port);
     begin(it, i, "127.0.0.1", port);
-    net_on_loop(it->loop, do_dial, it);
+    dial_now(it);
     fd = raw_accept(*listener);
     raw_accept_upgrade(fd, request, sizeof(request));
     core_await(&it->record, &it->record.opened, 1);
@@ -341,7 +252,7 @@ START_TEST(ends_mean_what_the_protocol_says)
                   {"\x03\xe9", SWAMP__LINK_LOST},         /* 1001 */
                   {"\x0f\xa1", SWAMP__LINK_LOST},         /* 4001 */
                   {NULL, SWAMP__LINK_LOST}};              /* cut */
-    dial it;
+    dial_double it;
 
     for (size_t i = 0; i < sizeof(closes) / sizeof(closes[0]); i++) {
         int listener, fd = open_link(&it, _i, &listener);
@@ -354,7 +265,7 @@ START_TEST(ends_mean_what_the_protocol_says)
         if (!closes[i].code)
             close(fd);
         expect_lost(&it, closes[i].how);
-        end(&it);
+        dial_end(&it);
         ck_assert_uint_eq(it.record.freed, 1);
         if (closes[i].code)
             close(fd);
@@ -365,23 +276,23 @@ END_TEST
 
 START_TEST(a_message_up_to_the_limit_is_taken_and_no_more)
 {
-    char *big = malloc(MAX_MESSAGE + 1);
-    dial it;
+    char *big = malloc(DIAL_MAX_MESSAGE + 1);
+    dial_double it;
     raw_frame frame;
     int listener, fd = open_link(&it, _i, &listener);
 
-    memset(big, 'x', MAX_MESSAGE + 1);
-    raw_send(fd, RAW_FIN | RAW_TEXT, big, MAX_MESSAGE, 0);
+    memset(big, 'x', DIAL_MAX_MESSAGE + 1);
+    raw_send(fd, RAW_FIN | RAW_TEXT, big, DIAL_MAX_MESSAGE, 0);
     core_await(&it.record, &it.record.messages, 1);
-    ck_assert_uint_eq(it.record.last_len, MAX_MESSAGE);
-    raw_send(fd, RAW_FIN | RAW_TEXT, big, MAX_MESSAGE + 1, 0);
+    ck_assert_uint_eq(it.record.last_len, DIAL_MAX_MESSAGE);
+    raw_send(fd, RAW_FIN | RAW_TEXT, big, DIAL_MAX_MESSAGE + 1, 0);
     raw_read_frame(fd, &frame);
     ck_assert_int_eq(raw_close_code(&frame), 1009);
     raw_frame_free(&frame);
     close(fd);
     expect_lost(&it, SWAMP__LINK_LOST);
     ck_assert_uint_eq(it.record.messages, 1);
-    end(&it);
+    dial_end(&it);
     close(listener);
     free(big);
 }
@@ -392,11 +303,10 @@ START_TEST(a_paused_link_is_not_read_and_goes_on_where_it_was)
     char block[60000];
     struct timeval brief = {.tv_usec = 300000};
     size_t sent = 0, whole;
-    dial it;
+    dial_double it;
     int listener, fd = open_link(&it, _i, &listener);
     unsigned char header[] = {0x81, 126, 60000 >> 8, 60000 & 0xff};
 
-    it.paused = 1;
     net_on_loop(it.loop, do_pause, &it);
     memset(block, 'p', sizeof(block));
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &brief, sizeof(brief));
@@ -413,10 +323,9 @@ START_TEST(a_paused_link_is_not_read_and_goes_on_where_it_was)
     ck_assert_uint_eq(core_get(&it.record, &it.record.messages), 0);
     whole = sent / (sizeof(block) + sizeof(header));
     ck_assert_uint_gt(whole, 0);
-    it.paused = 0;
-    net_on_loop(it.loop, do_pause, &it);
+    net_on_loop(it.loop, do_go_on, &it);
     core_await(&it.record, &it.record.messages, whole);
-    end(&it);
+    dial_end(&it);
     close(fd);
     close(listener);
 }

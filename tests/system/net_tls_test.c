@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 #include <swamp/status.h>
-#include "../../libswamp/net/dial.h"
 #include "../../libswamp/session/session.h"
+#include "dial_double.h"
 #include "net_fixture.h"
 #include "tap.h"
 
@@ -37,70 +37,14 @@ __asan_default_options(void)
 static net_fixture fixture;
 static char cert_file[64], key_file[64];
 
-typedef struct dial {
-    swamp__dialer *dialer;
-    swamp__link_out *link;
-    char url[128];
-    swamp__instance record; /* opened: connected, freed: lost, messages */
-    int how;
-    char why[512];
-} dial;
-
 static void
-count(dial *it, size_t *counter)
+check_flood(dial_double *it, const char *text, size_t len)
 {
-    pthread_mutex_lock(&it->record.lock);
-    (*counter)++;
-    pthread_cond_broadcast(&it->record.changed);
-    pthread_mutex_unlock(&it->record.lock);
-}
-
-static void
-on_connected(void *user)
-{
-    dial *it = user;
-
-    swamp__link_send(it->link, "flood 40 30000", 14);
-    count(it, &it->record.opened);
-}
-
-static void
-on_lost(void *user, int how, int64_t retry_after_ms, const char *why)
-{
-    dial *it = user;
-
-    it->how = how;
-    it->link = NULL;
-    snprintf(it->why, sizeof(it->why), "%s", why);
-    count(it, &it->record.freed);
-}
-
-static void
-on_alive(void *user)
-{
-}
-
-static void
-on_message(void *user, const char *text, size_t len)
-{
-    dial *it = user;
     size_t number = it->record.messages;
 
     ck_assert_uint_eq(len, 30000 - number % 5 * (30000 / 7));
     for (size_t i = 0; i < len; i += 97)
         ck_assert_int_eq(text[i], core_flood_byte(number, i));
-    count(it, &it->record.messages);
-}
-
-static void
-do_dial(void *user)
-{
-    dial *it = user;
-    swamp__dial_options options = {.url = it->url, .timeout_ms = 10000, .max_message = 1 << 20};
-    swamp__dial_events events = {
-        .connected = on_connected, .lost = on_lost, .alive = on_alive, .message = on_message, .user = it};
-
-    ck_assert_int_eq(swamp__dial(&it->link, it->dialer, &options, &events), SWAMP_OK);
 }
 
 /* Self-signed, for the names given, valid from `from` days to `to` days from now. */
@@ -138,22 +82,20 @@ write_certificate(const char *names, int from, int to)
 
 /* Dials the fixture as `host`; trusting: with its certificate as CA. */
 static void
-dial_and_end(dial *it, int i, const char *host, int trusting)
+dial_and_end(dial_double *it, int i, const char *host, int trusting)
 {
-    swamp__loop *loop = net_loop(i, SWAMP__LOOP_CLIENT, trusting ? cert_file : NULL);
+    char url[128];
 
-    memset(it, 0, sizeof(*it));
-    core_init(&it->record, loop);
-    ck_assert_int_eq(swamp__dialer_new(&it->dialer, loop), SWAMP_OK);
-    snprintf(it->url, sizeof(it->url), "wss://%s:%d/", host, fixture.port);
-    net_on_loop(loop, do_dial, it);
+    snprintf(url, sizeof(url), "wss://%s:%d/", host, fixture.port);
+    dial_begin(it, net_loop(i, SWAMP__LOOP_CLIENT, trusting ? cert_file : NULL), url);
+    it->greeting = "flood 40 30000";
+    it->check = check_flood;
+    dial_now(it);
     pthread_mutex_lock(&it->record.lock);
     while (it->record.messages < 40 && it->record.freed == 0)
         pthread_cond_wait(&it->record.changed, &it->record.lock);
     pthread_mutex_unlock(&it->record.lock);
-    swamp__loop_stop(loop);
-    swamp__dialer_free(it->dialer);
-    swamp__loop_free(loop);
+    dial_end(it);
 }
 
 static void
@@ -165,7 +107,7 @@ remove_files(void)
 
 START_TEST(frames_are_exact_over_tls_too)
 {
-    dial it;
+    dial_double it;
 
     write_certificate("DNS:localhost,IP:127.0.0.1", -1, 1);
     net_start(&fixture, _i, cert_file, key_file);
@@ -181,7 +123,7 @@ END_TEST
 
 START_TEST(a_certificate_that_is_not_trusted_is_named)
 {
-    dial it;
+    dial_double it;
 
     write_certificate("DNS:localhost", -1, 1);
     net_start(&fixture, _i, cert_file, key_file);
