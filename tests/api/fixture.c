@@ -78,7 +78,6 @@ obey_cancel(host *h, swamp_work *work)
 void
 do_work(host *h, swamp_work *work)
 {
-    const char *known = "{\"resourceName\":\"wf\",\"workflowId\":\"wf\"}";
     const char *unknown =
         "[{\"kind\":\"error\",\"error\":{\"code\":\"workflow_not_found\",\"message\":\"no\"}}]";
     const char *list = "[{\"id\":\"count\",\"name\":\"count\",\"jobCount\":0,\"hasInputs\":false}]";
@@ -90,7 +89,7 @@ do_work(host *h, swamp_work *work)
         if (strstr(payload, "\"unknown\""))
             swamp_work_answer(work, SWAMP_E_NOT_FOUND, unknown, strlen(unknown));
         else
-            swamp_work_answer(work, SWAMP_OK, known, strlen(known));
+            answer_known(work);
         break;
     case SWAMP_WORK_SEARCH:
         swamp_work_answer(work, SWAMP_OK, list, strlen(list));
@@ -161,6 +160,58 @@ host_start(host *h, const swamp_server_options *given, int with_executor)
     h->pulls = !with_executor;
     if (h->pulls)
         ck_assert_int_eq(pthread_create(&h->puller, NULL, pull, h), 0);
+}
+
+void
+host_begin(host *h, uint32_t flags, int with_executor)
+{
+    swamp_server_options options;
+
+    host_options(&options);
+    options.flags = flags;
+    host_start(h, &options, with_executor);
+}
+
+swamp_server *
+local_server(void)
+{
+    swamp_server_options options;
+    swamp_server *server = NULL;
+
+    host_options(&options);
+    options.flags = SWAMP_SERVER_LOCAL;
+    ck_assert_int_eq(swamp_server_new(&server, &options, NULL), SWAMP_OK);
+    ck_assert_int_eq(swamp_server_start(server), SWAMP_OK);
+    return server;
+}
+
+swamp_work *
+next_work(swamp_server *server, int kind)
+{
+    swamp_work *work = NULL;
+
+    ck_assert_int_eq(swamp_server_next(server, LONG_MS, &work), SWAMP_WORK);
+    ck_assert_int_eq(swamp_work_kind(work), kind);
+    return work;
+}
+
+void
+answer_known(swamp_work *resolve)
+{
+    static const char known[] = "{\"resourceName\":\"wf\",\"workflowId\":\"wf\"}";
+
+    ck_assert_int_eq(swamp_work_answer(resolve, SWAMP_OK, known, sizeof(known) - 1), SWAMP_OK);
+}
+
+void
+declare_dead(swamp_server *server, swamp_store *store, char *id, size_t cap)
+{
+    char key[128];
+    swamp_store_op op = {.key = key, .action = SWAMP_STORE_REMOVE, .condition = SWAMP_STORE_PRESENT};
+
+    ck_assert_int_eq(swamp_server_instance_id(server, id, cap), SWAMP_OK);
+    snprintf(key, sizeof(key), "heartbeats/%s", id);
+    ck_assert_int_eq(swamp_store_commit(store, &op, 1, 1000, NULL, NULL), SWAMP_OK);
 }
 
 swamp_run *

@@ -34,12 +34,22 @@ typedef struct host {
 void host_options(swamp_server_options *options);
 /* host->store NULL: one in memory is made. with_executor 0: a thread of the host's pulls. */
 void host_start(host *h, const swamp_server_options *options, int with_executor);
+/* The same with the options above and these flags. */
+void host_begin(host *h, uint32_t flags, int with_executor);
 /* Makes the host and its store only. */
 void host_init(host *h);
 swamp_run *host_take(host *h); /* waits for the next "hold" */
 void host_wait_cancels(host *h, int cancels);
 void host_stop(host *h); /* stops at once, frees all */
 void do_work(host *h, swamp_work *work);
+
+swamp_server *
+local_server(void); /* SWAMP_SERVER_LOCAL, started; the test itself takes its work. Caller frees. */
+/* The next piece of work, which is of this kind. */
+swamp_work *next_work(swamp_server *server, int kind);
+void answer_known(swamp_work *resolve); /* the name is known */
+/* What an observer does that has seen no beat for long enough (PROTOCOL 5). Its id goes to id. */
+void declare_dead(swamp_server *server, swamp_store *store, char *id, size_t cap);
 
 int emit_text(swamp_run *run, const char *line);
 int finish_now(swamp_run *run, int status);

@@ -390,16 +390,13 @@ START_TEST(log_lines_come_with_the_users_pointer)
     host h = {0};
     lines l = {.lock = PTHREAD_MUTEX_INITIALIZER};
     swamp_server_options o;
-    char id[64], key[128];
+    char id[64];
     host_options(&o);
     o.log = note_line;
     o.log_user = &l;
     host_start(&h, &o, 0);
     /* an instance that is declared dead must say so */
-    ck_assert_int_eq(swamp_server_instance_id(h.server, id, sizeof(id)), SWAMP_OK);
-    snprintf(key, sizeof(key), "heartbeats/%s", id);
-    swamp_store_op op = {.key = key, .action = SWAMP_STORE_REMOVE, .condition = SWAMP_STORE_PRESENT};
-    ck_assert_int_eq(swamp_store_commit(h.store, &op, 1, 1000, NULL, NULL), SWAMP_OK);
+    declare_dead(h.server, h.store, id, sizeof(id));
     ck_assert_int_eq(swamp_server_wait(h.server, LONG_MS), SWAMP_E_FENCED);
     host_stop(&h);
     ck_assert_int_gt(l.count, 0);

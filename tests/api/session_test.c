@@ -1,24 +1,15 @@
-/* Sessions as the application sees them: next, descriptor, callbacks, cursor, room, gaps, viewers, any order of free. */
+/* Sessions as the application sees them: next, descriptor, cursor, room, gaps, viewers, any order of free. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "fixture.h"
-
-static void
-start_host(host *h, uint32_t flags)
-{
-    swamp_server_options o;
-    host_options(&o);
-    o.flags = flags;
-    host_start(h, &o, 0);
-}
 
 START_TEST(a_local_session_sees_the_whole_run)
 {
     host h = {0};
     int events, gaps;
     char status[64] = "";
-    start_host(&h, SWAMP_SERVER_LOCAL);
+    host_begin(&h, SWAMP_SERVER_LOCAL, 0);
     swamp_session *session = start_local(h.server, "count");
     read_all(session, &events, &gaps, status, sizeof(status));
     ck_assert_int_eq(events, 6);
@@ -33,7 +24,7 @@ START_TEST(next_does_not_wait_when_asked_not_to)
 {
     host h = {0};
     swamp_event *event = NULL;
-    start_host(&h, SWAMP_SERVER_LOCAL);
+    host_begin(&h, SWAMP_SERVER_LOCAL, 0);
     swamp_session *session = start_local(h.server, "hold");
     swamp_run *run = host_take(&h);
     swamp_event_free(next_of(session, SWAMP_EVENT_ACCEPTED));
@@ -58,7 +49,7 @@ is_readable(int fd, int timeout_ms)
 START_TEST(the_descriptor_is_readable_while_next_has_something_also_the_end)
 {
     host h = {0};
-    start_host(&h, SWAMP_SERVER_LOCAL);
+    host_begin(&h, SWAMP_SERVER_LOCAL, 0);
     swamp_session *session = start_local(h.server, "hold");
     swamp_run *run = host_take(&h);
     int fd = swamp_session_fd(session);
@@ -118,7 +109,7 @@ START_TEST(a_client_freed_while_sessions_wait_wakes_them)
     host h = {0};
     pthread_t threads[3];
     swamp_session *sessions[3];
-    start_host(&h, 0);
+    host_begin(&h, 0, 0);
     swamp_client *client = client_of(h.url);
     for (int i = 0; i < 3; i++) {
         sessions[i] = start_remote(client, "hold");
@@ -141,7 +132,7 @@ END_TEST
 START_TEST(events_sessions_clients_and_servers_go_in_any_order)
 {
     host h = {0};
-    start_host(&h, SWAMP_SERVER_LOCAL);
+    host_begin(&h, SWAMP_SERVER_LOCAL, 0);
     swamp_session *first = start_local(h.server, "count"), *second = start_local(h.server, "count");
     swamp_event *kept = next_of(first, SWAMP_EVENT_RUN);
     swamp_session_free(first);
@@ -162,7 +153,7 @@ END_TEST
 START_TEST(a_session_freed_at_once_is_forgotten)
 {
     host h = {0};
-    start_host(&h, 0);
+    host_begin(&h, 0, 0);
     swamp_client *client = client_of(h.url);
     for (int i = 0; i < 20; i++)
         swamp_session_free(start_remote(client, "count"));
@@ -172,192 +163,11 @@ START_TEST(a_session_freed_at_once_is_forgotten)
 }
 END_TEST
 
-/* Which callbacks were called, by the name of the event's type. */
-typedef struct seen {
-    int event, attached, elsewhere, interrupted, reconnecting, gap, draining, done, error;
-    swamp_session *session;
-    int free_in, again;
-} seen;
-
-#define COUNTER(name)                                                                                        \
-    static void on_##name(const swamp_event *event, void *user)                                              \
-    {                                                                                                        \
-        ((seen *)user)->name += swamp_event_type(event) > 0;                                                 \
-    }
-COUNTER(attached)
-COUNTER(elsewhere)
-COUNTER(interrupted)
-COUNTER(reconnecting)
-COUNTER(gap)
-COUNTER(draining)
-COUNTER(done)
-COUNTER(error)
-
-static void
-on_event(const swamp_event *event, void *user)
-{
-    seen *s = user;
-    s->event++;
-    if (s->session && s->again == 0) {
-        swamp_session_callbacks none = {.size = sizeof(none)};
-        s->again = swamp_session_dispatch(s->session, 0, &none);
-    }
-    if (s->free_in)
-        swamp_session_free(s->session);
-}
-
-static swamp_session_callbacks
-callbacks_of(seen *s)
-{
-    return (swamp_session_callbacks){sizeof(swamp_session_callbacks),
-                                     on_event,
-                                     on_attached,
-                                     on_elsewhere,
-                                     on_interrupted,
-                                     on_reconnecting,
-                                     on_gap,
-                                     on_draining,
-                                     on_done,
-                                     on_error,
-                                     s};
-}
-
-START_TEST(callbacks_are_called_for_events_done_and_draining)
-{
-    host h = {.obey = 1};
-    start_host(&h, 0);
-    swamp_client *client = client_of(h.url);
-    swamp_session *session = start_remote(client, "hold");
-    seen s = {.session = session};
-    swamp_session_callbacks callbacks = callbacks_of(&s);
-    while (s.event == 0)
-        ck_assert_int_eq(swamp_session_dispatch(session, 100, &callbacks), SWAMP_OK);
-    ck_assert_int_eq(s.again, SWAMP_E_REENTRANT);
-    ck_assert_int_eq(swamp_server_stop(h.server, 0), SWAMP_OK);
-    ck_assert_int_eq(swamp_session_dispatch(session, -1, &callbacks), SWAMP_END);
-    ck_assert_int_eq(s.draining, 1);
-    ck_assert_int_eq(s.done, 1);
-    ck_assert_int_eq(s.error, 0);
-    ck_assert_int_ge(s.event, 2);
-    callbacks.size = 3;
-    ck_assert_int_eq(swamp_session_dispatch(session, -1, &callbacks), SWAMP_E_INVALID);
-    swamp_session_free(session);
-    swamp_client_free(client);
-    host_stop(&h);
-}
-END_TEST
-
-START_TEST(callbacks_are_called_for_attached_gap_reconnecting_and_error)
-{
-    host h = {.many = 50};
-    swamp_server_options o;
-    host_options(&o);
-    o.run_log_events = 5;
-    host_start(&h, &o, 0);
-    swamp_client *client = client_of(h.url);
-    swamp_session *session = start_remote(client, "many");
-    swamp_event *done = next_of(session, SWAMP_EVENT_DONE);
-    char id[64];
-    snprintf(id, sizeof(id), "%s", swamp_event_run_id(done));
-    swamp_event_free(done);
-    swamp_session_free(session);
-
-    session = attach_to(client, id);
-    seen s = {0};
-    swamp_session_callbacks callbacks = callbacks_of(&s);
-    ck_assert_int_eq(swamp_session_dispatch(session, -1, &callbacks), SWAMP_END);
-    ck_assert_int_eq(s.attached, 1);
-    ck_assert_int_eq(s.gap, 1);
-    ck_assert_int_eq(s.event, 5);
-    ck_assert_int_eq(s.done, 1);
-    swamp_session_free(session);
-    swamp_client_free(client);
-
-    seen t = {0};
-    client = client_of("http://127.0.0.1:1"); /* nobody listens there */
-    swamp_session_options so;
-    session_options(&so);
-    so.max_dials = 2;
-    ck_assert_int_eq(swamp_session_attach(&session, client, id, &so), SWAMP_OK);
-    callbacks = callbacks_of(&t);
-    ck_assert_int_eq(swamp_session_dispatch(session, -1, &callbacks), SWAMP_END);
-    ck_assert_int_eq(t.reconnecting, 1);
-    ck_assert_int_eq(t.error, 1);
-    swamp_session_free(session);
-    swamp_client_free(client);
-    host_stop(&h);
-}
-END_TEST
-
-START_TEST(callbacks_are_called_for_elsewhere_and_interrupted)
-{
-    host a = {0}, b = {0};
-    swamp_server_options o;
-    char id[64], key[128];
-    host_options(&o);
-    host_start(&a, &o, 0);
-    b.store = a.store;
-    host_start(&b, &o, 0);
-    swamp_client *client = client_of(b.url);
-    swamp_session *starter = start_local(a.server, "hold");
-    swamp_run *run = host_take(&a);
-    swamp_session_options so;
-    session_options(&so);
-    so.dial_address_after = SWAMP_OFF;
-    so.max_elsewhere = 1000000;
-    swamp_session *session;
-    ck_assert_int_eq(swamp_session_attach(&session, client, swamp_run_id(run), &so), SWAMP_OK);
-    seen s = {0};
-    swamp_session_callbacks callbacks = callbacks_of(&s);
-    while (s.elsewhere == 0)
-        ck_assert_int_eq(swamp_session_dispatch(session, 20, &callbacks), SWAMP_OK);
-    ck_assert_int_eq(swamp_server_instance_id(a.server, id, sizeof(id)), SWAMP_OK);
-    snprintf(key, sizeof(key), "heartbeats/%s", id);
-    swamp_store_op op = {.key = key, .action = SWAMP_STORE_REMOVE, .condition = SWAMP_STORE_PRESENT};
-    ck_assert_int_eq(swamp_store_commit(a.store, &op, 1, 1000, NULL, NULL), SWAMP_OK);
-    ck_assert_int_eq(swamp_session_dispatch(session, -1, &callbacks), SWAMP_END);
-    ck_assert_int_eq(s.interrupted, 1);
-    ck_assert_int_eq(s.done, 1);
-    finish_now(run, SWAMP_RUN_FAILED);
-    swamp_session_free(session);
-    swamp_session_free(starter);
-    swamp_client_free(client);
-    a.store = NULL;
-    host_stop(&a);
-    host_stop(&b);
-}
-END_TEST
-
-START_TEST(a_session_freed_in_a_callback_goes_when_dispatch_returns)
-{
-    host h = {0};
-    start_host(&h, SWAMP_SERVER_LOCAL);
-    swamp_session *session = start_local(h.server, "count");
-    seen s = {.session = session, .free_in = 1};
-    swamp_session_callbacks callbacks = callbacks_of(&s);
-    ck_assert_int_eq(swamp_session_dispatch(session, -1, &callbacks), SWAMP_E_CLOSED);
-    ck_assert_int_eq(s.event, 1);
-    host_stop(&h);
-}
-END_TEST
-
-START_TEST(callbacks_that_are_null_are_skipped)
-{
-    host h = {0};
-    start_host(&h, SWAMP_SERVER_LOCAL);
-    swamp_session *session = start_local(h.server, "count");
-    swamp_session_callbacks none = {.size = sizeof(none.size)}; /* an older caller's: nothing but a size */
-    ck_assert_int_eq(swamp_session_dispatch(session, -1, &none), SWAMP_END);
-    swamp_session_free(session);
-    host_stop(&h);
-}
-END_TEST
-
 START_TEST(the_cursor_stands_behind_the_last_event_taken)
 {
     host h = {0};
     char cursor[400], early[400], small[8];
-    start_host(&h, 0);
+    host_begin(&h, 0, 0);
     swamp_client *client = client_of(h.url);
     swamp_session *session = start_remote(client, "hold");
     swamp_run *run = host_take(&h);
@@ -414,7 +224,7 @@ START_TEST(after_seq_and_epoch_override_a_cursor)
 {
     host h = {0};
     swamp_session_options o;
-    start_host(&h, 0);
+    host_begin(&h, 0, 0);
     swamp_client *client = client_of(h.url);
     swamp_session *session = start_remote(client, "count");
     swamp_event *done = next_of(session, SWAMP_EVENT_DONE);
@@ -449,7 +259,7 @@ START_TEST(two_viewers_see_the_same_run)
     host h = {0};
     int events, gaps;
     char status[64] = "";
-    start_host(&h, 0);
+    host_begin(&h, 0, 0);
     swamp_client *client = client_of(h.url);
     swamp_session *starter = start_remote(client, "hold");
     swamp_run *run = host_take(&h);
@@ -564,7 +374,7 @@ START_TEST(one_client_carries_hundreds_of_sessions)
     enum { COUNT = 280 }; /* three descriptors each in this process, of the usual 1,024 */
     host h = {0};
     swamp_session *sessions[COUNT];
-    start_host(&h, 0);
+    host_begin(&h, 0, 0);
     swamp_client *client = client_of(h.url);
     swamp_session *starter = start_remote(client, "hold");
     swamp_run *run = host_take(&h);
@@ -596,11 +406,6 @@ suite(void)
     tcase_add_test(t, a_client_freed_while_sessions_wait_wakes_them);
     tcase_add_test(t, events_sessions_clients_and_servers_go_in_any_order);
     tcase_add_test(t, a_session_freed_at_once_is_forgotten);
-    tcase_add_test(t, callbacks_are_called_for_events_done_and_draining);
-    tcase_add_test(t, callbacks_are_called_for_attached_gap_reconnecting_and_error);
-    tcase_add_test(t, callbacks_are_called_for_elsewhere_and_interrupted);
-    tcase_add_test(t, a_session_freed_in_a_callback_goes_when_dispatch_returns);
-    tcase_add_test(t, callbacks_that_are_null_are_skipped);
     tcase_add_test(t, the_cursor_stands_behind_the_last_event_taken);
     tcase_add_test(t, after_seq_and_epoch_override_a_cursor);
     tcase_add_test(t, two_viewers_see_the_same_run);
