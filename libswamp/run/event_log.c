@@ -20,10 +20,12 @@ typedef struct event_head {
     uint32_t seq_low;
 } event_head;
 
-typedef struct log_chunk {
+typedef struct swamp__log_chunk {
     uint64_t first_seq; /* of the first event still kept in it */
     size_t start;       /* where that one lies */
     size_t used, cap;
+    unsigned pins;
+    int evicted; /* all of it, while it was pinned: goes with the last pin */
     char bytes[];
 } log_chunk;
 
@@ -34,6 +36,7 @@ struct swamp__event_log {
     log_chunk **chunks;   /* those with kept events are [front, front + count) */
     size_t front, count, cap;
     uint64_t front_number; /* the number of chunks[front] */
+    log_chunk *spare; /* a full-sized one that nobody needs now: a full log lives without the allocator */
 };
 
 swamp__event_log *
@@ -54,8 +57,11 @@ swamp__event_log_free(swamp__event_log *log)
 {
     if (!log)
         return;
-    for (size_t i = 0; i < log->count; i++)
+    for (size_t i = 0; i < log->count; i++) {
+        assert(!log->chunks[log->front + i]->pins);
         swamp__free(log->chunks[log->front + i]);
+    }
+    swamp__free(log->spare);
     swamp__free(log->chunks);
     swamp__free(log);
 }
@@ -114,9 +120,13 @@ chunk_for(swamp__event_log *log, size_t need)
     size_t cap = number > 2 ? CHUNK_FULL : CHUNK_FIRST << (2 * (number - 1));
     if (cap < need)
         cap = need;
-    log_chunk *chunk = swamp__alloc(sizeof *chunk + cap);
-    if (!chunk)
+    log_chunk *chunk = cap == CHUNK_FULL ? log->spare : NULL;
+    if (chunk)
+        log->spare = NULL;
+    else if (!(chunk = swamp__alloc(sizeof *chunk + cap)))
         return NULL;
+    chunk->pins = 0;
+    chunk->evicted = 0;
     chunk->first_seq = log->head + 1;
     chunk->start = chunk->used = 0;
     chunk->cap = cap;
@@ -132,6 +142,18 @@ head_at(const log_chunk *chunk, size_t offset)
     return head;
 }
 
+static void
+drop_chunk(swamp__event_log *log, log_chunk *chunk)
+{
+    if (chunk->pins) {
+        chunk->evicted = 1;
+    } else if (chunk->cap == CHUNK_FULL && !log->spare) {
+        log->spare = chunk;
+    } else {
+        swamp__free(chunk);
+    }
+}
+
 static size_t
 drop_oldest(swamp__event_log *log)
 {
@@ -142,10 +164,12 @@ drop_oldest(swamp__event_log *log)
     log->first++;
     log->bytes -= len;
     if (chunk->start == chunk->used) {
-        swamp__free(chunk);
         log->front++;
         log->front_number++;
         log->count--;
+        drop_chunk(log, chunk);
+    } else {
+        __builtin_prefetch(chunk->bytes + chunk->start); /* long cold, and the next event drives it out */
     }
     return len;
 }
@@ -156,6 +180,8 @@ swamp__event_log_evict(swamp__event_log *log, size_t bytes)
     size_t given_back = 0;
     while (given_back < bytes && log->count)
         given_back += drop_oldest(log);
+    swamp__free(log->spare); /* memory is wanted */
+    log->spare = NULL;
     return given_back;
 }
 
@@ -187,6 +213,12 @@ write_tail(char *space, size_t size, uint64_t seq, int is_only_member, size_t *l
     return at;
 }
 
+static int
+is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
 int
 swamp__event_log_append(swamp__event_log *log, const char *json, size_t len, uint64_t *seq)
 {
@@ -194,7 +226,7 @@ swamp__event_log_append(swamp__event_log *log, const char *json, size_t len, uin
 
     /* {"kind":"x" } becomes {"kind":"x","seq":7}, and { } becomes {"seq":7} (PROTOCOL 3: seq is the last member). */
     size_t inside = len - 1;
-    while (inside > 1 && strchr(" \t\r\n", json[inside - 1]))
+    while (inside > 1 && is_space(json[inside - 1]))
         inside--;
     char space[40];
     size_t tail_len;
@@ -218,7 +250,7 @@ swamp__event_log_append(swamp__event_log *log, const char *json, size_t len, uin
 /* Reading. */
 
 /* The chunk with this number; NULL: evicted, or not yet made. */
-static const log_chunk *
+static log_chunk *
 chunk_by_number(const swamp__event_log *log, uint64_t number)
 {
     if (number < log->front_number || number - log->front_number >= log->count)
@@ -272,9 +304,10 @@ search(const swamp__event_log *log, swamp__log_cursor *cursor)
 }
 
 int
-swamp__event_log_next(const swamp__event_log *log, swamp__log_cursor *cursor, const char **event, size_t *len,
-                      uint64_t *from, uint64_t *to)
+swamp__event_log_pin(const swamp__event_log *log, swamp__log_cursor *cursor, swamp__log_span *span,
+                     uint64_t *from, uint64_t *to)
 {
+    assert(!span->chunk);
     if (!cursor->next_seq)
         cursor->next_seq = 1;
     if (cursor->next_seq > log->head)
@@ -287,11 +320,44 @@ swamp__event_log_next(const swamp__event_log *log, swamp__log_cursor *cursor, co
     }
     if (!hint_fits(log, cursor))
         search(log, cursor);
-    const log_chunk *chunk = chunk_by_number(log, cursor->chunk);
-    event_head head = head_at(chunk, cursor->offset);
-    *event = chunk->bytes + cursor->offset + sizeof head;
-    *len = head.len;
-    cursor->offset += sizeof head + head.len;
-    cursor->next_seq++;
+    log_chunk *chunk = chunk_by_number(log, cursor->chunk);
+    chunk->pins++;
+    *span = (swamp__log_span){chunk, chunk->bytes + cursor->offset, chunk->bytes + chunk->used};
     return SWAMP__LOG_EVENT;
+}
+
+void
+swamp__event_log_unpin(swamp__event_log *log, swamp__log_span *span)
+{
+    log_chunk *chunk = span->chunk;
+    span->chunk = NULL;
+    if (chunk && --chunk->pins == 0 && chunk->evicted)
+        drop_chunk(log, chunk);
+}
+
+static event_head
+first_head(const swamp__log_span *span)
+{
+    event_head head;
+    memcpy(&head, span->at, sizeof head);
+    return head;
+}
+
+int
+swamp__log_span_peek(const swamp__log_span *span, const char **event, size_t *len)
+{
+    if (span->at == span->end)
+        return 0;
+    *event = span->at + sizeof(event_head);
+    *len = first_head(span).len;
+    return 1;
+}
+
+void
+swamp__log_span_take(swamp__log_span *span, swamp__log_cursor *cursor)
+{
+    size_t size = sizeof(event_head) + first_head(span).len;
+    span->at += size;
+    cursor->offset += size;
+    cursor->next_seq++;
 }

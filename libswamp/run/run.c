@@ -152,8 +152,9 @@ swamp__run_append(swamp_run *run, const char *json, size_t len)
     size_t before = swamp__event_log_bytes(run->log);
     int rc = swamp__event_log_append(run->log, json, len, &seq);
     /* May be less than before, when old events had to go; the difference is right all the same. */
-    __atomic_add_fetch(&run->registry->log_bytes, swamp__event_log_bytes(run->log) - before,
-                       __ATOMIC_RELAXED);
+    size_t more = swamp__event_log_bytes(run->log) - before;
+    if (more) /* a full log whose events are of one size leaves the count, which all runs share, alone */
+        __atomic_add_fetch(&run->registry->log_bytes, more, __ATOMIC_RELAXED);
     return rc;
 }
 

@@ -97,42 +97,67 @@ put_gap(const swamp__viewer *viewer, swamp__buf *out, uint64_t from_seq, uint64_
     swamp__buf_free(&text);
 }
 
-/* Room for one frame beside the event's bytes: header, closing brace, and what a gap frame takes beyond that. */
-#define FRAME_EXTRA (SWAMP__WS_HEADER_MAX + 1)
+#define FRAME_EXTRA                                                                                          \
+    (SWAMP__WS_HEADER_MAX + 1)           /* of one frame beside prefix and event: header, closing brace */
+#define GAP_EXTRA (SWAMP__ID_SIZE + 128) /* what a gap frame has instead of an event, at most */
 
-/* Appends what the log has; the run's lock is held for the copying only. SWAMP__VIEWER_IDLE: at the head. */
+/* One frame always fits, however large. */
+static int
+fits(const swamp__viewer *viewer, const swamp__buf *out, size_t base, size_t len)
+{
+    return out->len == base || out->len - base + viewer->prefix.len + FRAME_EXTRA + len <= SWAMP__BATCH_BYTES;
+}
+
+/* Without the run's lock. SWAMP__VIEWER_FULL: some of the span is left that did not fit; else _MORE. */
+static int
+put_span(swamp__viewer *viewer, swamp__log_span *span, swamp__buf *out, size_t base, size_t until)
+{
+    const char *event;
+    size_t len;
+    while (out->len < until && !out->failed && swamp__log_span_peek(span, &event, &len)) {
+        if (!fits(viewer, out, base, len))
+            return SWAMP__VIEWER_FULL;
+        put_event(viewer, out, event, len);
+        swamp__log_span_take(span, &viewer->cursor);
+    }
+    return SWAMP__VIEWER_MORE;
+}
+
+/*
+ * Appends what the log has. The run's lock is taken for each stretch of the log, but not held while it is copied: the
+ * host's emits do not wait for that. SWAMP__VIEWER_IDLE: at the head.
+ */
 static int
 fill_from_log(swamp__viewer *viewer, swamp__buf *out, size_t base, size_t slice)
 {
-    size_t begin = out->len;
+    size_t until = out->len + slice;
     int found = SWAMP__VIEWER_MORE;
     swamp_run *run = viewer->run;
-    pthread_mutex_lock(&run->lock);
-    while (out->len - begin < slice && !out->failed) {
+    swamp__log_span span = {0};
+    for (;;) {
+        int enough = found == SWAMP__VIEWER_FULL || out->failed || out->len >= until;
+        int what = SWAMP__LOG_NONE;
         swamp__log_cursor cursor = viewer->cursor;
-        const char *event;
-        size_t len;
-        uint64_t from_seq, to_seq;
-        int what = swamp__event_log_next(run->log, &cursor, &event, &len, &from_seq, &to_seq);
-        if (what == SWAMP__LOG_NONE) {
+        uint64_t from_seq = 0, to_seq = 0;
+        pthread_mutex_lock(&run->lock);
+        swamp__event_log_unpin(run->log, &span);
+        if (!enough)
+            what = swamp__event_log_pin(run->log, &cursor, &span, &from_seq, &to_seq);
+        if (!enough && what == SWAMP__LOG_NONE)
             swamp__run_await(run);
-            found = SWAMP__VIEWER_IDLE;
-            break;
-        }
-        size_t need =
-            viewer->prefix.len + FRAME_EXTRA + (what == SWAMP__LOG_EVENT ? len : SWAMP__ID_SIZE + 128);
-        if (out->len > base && out->len - base + need > SWAMP__BATCH_BYTES) {
-            found = SWAMP__VIEWER_FULL;
-            break;
-        }
+        pthread_mutex_unlock(&run->lock);
+        if (enough)
+            return found;
+        if (what == SWAMP__LOG_NONE)
+            return SWAMP__VIEWER_IDLE;
+        if (what == SWAMP__LOG_GAP && !fits(viewer, out, base, GAP_EXTRA))
+            return SWAMP__VIEWER_FULL;
+        viewer->cursor = cursor;
         if (what == SWAMP__LOG_GAP)
             put_gap(viewer, out, from_seq, to_seq);
         else
-            put_event(viewer, out, event, len);
-        viewer->cursor = cursor;
+            found = put_span(viewer, &span, out, base, until);
     }
-    pthread_mutex_unlock(&run->lock);
-    return found;
 }
 
 /*

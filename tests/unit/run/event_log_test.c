@@ -5,6 +5,7 @@
 #include <swamp/status.h>
 #include "../../../libswamp/run/event_log.h"
 #include "../../../libswamp/util/alloc.h"
+#include "log_reader.h"
 #include "tap.h"
 
 #define LARGE (16u << 20)
@@ -21,13 +22,13 @@ append(swamp__event_log *log, const char *json)
 
 /* What the next call says, as text: "e:{...}", "g:1-4", or "none". */
 static const char *
-next_text(const swamp__event_log *log, swamp__log_cursor *cursor)
+next_text(swamp__event_log *log, swamp__log_cursor *cursor)
 {
     static char text[300];
     const char *event = NULL;
     size_t len = 0;
     uint64_t from = 0, to = 0;
-    switch (swamp__event_log_next(log, cursor, &event, &len, &from, &to)) {
+    switch (read_log(log, cursor, &event, &len, &from, &to)) {
     case SWAMP__LOG_EVENT:
         snprintf(text, sizeof(text), "e:%.*s", (int)len, event);
         return text;
@@ -186,12 +187,12 @@ START_TEST(events_around_the_size_of_a_chunk)
     size_t len;
     uint64_t from, to;
     for (size_t i = 0; i < count; i++) {
-        ck_assert_int_eq(swamp__event_log_next(log, &cursor, &event, &len, &from, &to), SWAMP__LOG_EVENT);
+        ck_assert_int_eq(read_log(log, &cursor, &event, &len, &from, &to), SWAMP__LOG_EVENT);
         ck_assert_uint_eq(len, sizes[i]);
         ck_assert_int_eq(event[0], '{');
         ck_assert_int_eq(event[len - 1], '}');
     }
-    ck_assert_int_eq(swamp__event_log_next(log, &cursor, &event, &len, &from, &to), SWAMP__LOG_NONE);
+    ck_assert_int_eq(read_log(log, &cursor, &event, &len, &from, &to), SWAMP__LOG_NONE);
     swamp__event_log_free(log);
 }
 END_TEST
@@ -206,13 +207,13 @@ seq_of(const char *event, size_t len)
 
 /* One walk from `next` with the hints that come with it; each event must be the right one. Returns how many. */
 static size_t
-walk(const swamp__event_log *log, uint64_t next)
+walk(swamp__event_log *log, uint64_t next)
 {
     swamp__log_cursor cursor = {.next_seq = next};
     const char *event;
     size_t len, count = 0;
     uint64_t from, to;
-    while (swamp__event_log_next(log, &cursor, &event, &len, &from, &to) == SWAMP__LOG_EVENT) {
+    while (read_log(log, &cursor, &event, &len, &from, &to) == SWAMP__LOG_EVENT) {
         if (seq_of(event, len) !=
             next + count) /* no assertion an event: check reports each one over a pipe */
             ck_abort_msg("%llu instead of %llu", (unsigned long long)seq_of(event, len),
@@ -262,7 +263,7 @@ START_TEST(hints_after_eviction)
             cursor.chunk = i % 31;
             cursor.offset = i % 4096;
         }
-        switch (swamp__event_log_next(log, &cursor, &event, &len, &from, &to)) {
+        switch (read_log(log, &cursor, &event, &len, &from, &to)) {
         case SWAMP__LOG_EVENT:
             if (seq_of(event, len) != ++seen)
                 ck_abort_msg("the cursor lost its place at %llu", (unsigned long long)seen);
@@ -277,6 +278,49 @@ START_TEST(hints_after_eviction)
         }
     }
     ck_assert_uint_gt(seen, 50000);
+    swamp__event_log_free(log);
+}
+END_TEST
+
+/* As a viewer does that copies without the lock, while the host goes on. */
+START_TEST(what_is_pinned_stays_while_all_is_evicted)
+{
+    swamp__event_log *log = swamp__event_log_new(LARGE, 10);
+    char json[100];
+    swamp__log_cursor cursor = {.next_seq = 3};
+    swamp__log_span span = {0};
+    const char *event;
+    size_t len;
+    uint64_t from, to;
+    for (unsigned i = 1; i <= 5; i++) {
+        snprintf(json, sizeof(json), "{\"a\":%u}", i);
+        append(log, json);
+    }
+    ck_assert_int_eq(swamp__event_log_pin(log, &cursor, &span, &from, &to), SWAMP__LOG_EVENT);
+    for (unsigned i = 6; i <= 20000; i++) /* many chunks full: the pinned one is long out of the log */
+        append(log, "{\"a\":\"0123456789\"}");
+    for (uint64_t seq = 3; seq <= 5; seq++) {
+        ck_assert_int_eq(swamp__log_span_peek(&span, &event, &len), 1);
+        ck_assert_uint_eq(seq_of(event, len), seq);
+        swamp__log_span_take(&span, &cursor);
+    }
+    ck_assert_int_eq(swamp__log_span_peek(&span, &event, &len), 0); /* what came later is the next span's */
+    swamp__event_log_unpin(log, &span);
+    swamp__event_log_unpin(log, &span);
+    ck_assert_str_eq(next_text(log, &cursor), "g:6-19990");
+    swamp__event_log_free(log);
+}
+END_TEST
+
+START_TEST(a_full_log_takes_no_memory_for_an_event)
+{
+    swamp__event_log *log = swamp__event_log_new(LARGE, 1000);
+    for (unsigned i = 0; i < 5000; i++)
+        append(log, "{\"kind\":\"method_output\",\"line\":\"0123456789012345678901234567890123456789\"}");
+    unsigned long before = swamp__alloc_count();
+    for (unsigned i = 0; i < 100000; i++)
+        append(log, "{\"kind\":\"method_output\",\"line\":\"0123456789012345678901234567890123456789\"}");
+    ck_assert_uint_eq(swamp__alloc_count(), before);
     swamp__event_log_free(log);
 }
 END_TEST
@@ -318,6 +362,8 @@ suite(void)
     tcase_add_test(tcase, events_around_the_size_of_a_chunk);
     tcase_add_test(tcase, a_hundred_thousand_events_from_any_place);
     tcase_add_test(tcase, hints_after_eviction);
+    tcase_add_test(tcase, what_is_pinned_stays_while_all_is_evicted);
+    tcase_add_test(tcase, a_full_log_takes_no_memory_for_an_event);
     tcase_add_test(tcase, out_of_memory_changes_nothing);
     suite_add_tcase(suite, tcase);
     return suite;

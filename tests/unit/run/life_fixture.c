@@ -6,6 +6,7 @@
 #include <swamp/status.h>
 #include "../../../libswamp/store/store.h"
 #include "life_fixture.h"
+#include "log_reader.h"
 
 fake_world *world;
 fake_asker *asker;
@@ -230,7 +231,7 @@ events(void)
     size_t len, at = 0;
     uint64_t from, to;
     text[0] = '\0';
-    while (swamp__event_log_next(run->log, &cursor, &event, &len, &from, &to) == SWAMP__LOG_EVENT) {
+    while (read_log(run->log, &cursor, &event, &len, &from, &to) == SWAMP__LOG_EVENT) {
         ck_assert_uint_lt(at + len, sizeof(text));
         at += (size_t)snprintf(text + at, sizeof(text) - at, "%.*s", (int)len, event);
     }

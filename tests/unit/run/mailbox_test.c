@@ -7,6 +7,7 @@
 #include "../../../libswamp/run/registry.h"
 #include "../../../libswamp/util/alloc.h"
 #include "fake_world.h"
+#include "log_reader.h"
 #include "tap.h"
 
 static fake_world *world;
@@ -275,7 +276,7 @@ read_all(reader *self)
         uint64_t from, to;
         self->takes++;
         pthread_mutex_lock(&run->lock);
-        while (swamp__event_log_next(run->log, &self->cursor, &event, &len, &from, &to) == SWAMP__LOG_EVENT) {
+        while (read_log(run->log, &self->cursor, &event, &len, &from, &to) == SWAMP__LOG_EVENT) {
             char text[80];
             int thread = -1, number = -1;
             unsigned long long seq = 0;
