@@ -35,10 +35,10 @@ extern const struct flag args_common_flags[]; /* what every command takes */
 struct args;
 /* One command: a row of main.c's table. */
 struct command {
-    const char *name;     /* "workflow run" */
-    const char *operands; /* "NAME"; "" for none */
-    size_t least, most;   /* operands */
-    const char *summary;
+    const char *name;            /* "workflow run" */
+    const char *operands;        /* "NAME"; "" for none */
+    size_t least, most;          /* operands */
+    const char *summary;         /* "": not built yet: known, refused, and offered to nobody */
     const struct flag *flags;    /* its own; NULL: none */
     const struct flag *more;     /* those of its kind, such as a server's address; NULL: none */
     const char *variable_prefix; /* "SWAMP_SERVE_": each of `flags` has a variable: this and its name */

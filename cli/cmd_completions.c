@@ -96,10 +96,12 @@ write_bash(text *out)
              "    local said=\"${COMP_WORDS[*]:1:COMP_CWORD-1} \" words=\"\" flags=\"\" valued=\"\" line\n"
              "    case \"$said\" in\n");
     for (const struct command *one = commands; one->name; one++)
-        bash_case(out, one);
+        if (one->summary[0])
+            bash_case(out, one);
     text_add(out, "        *)\n            [ \"$said\" = \" \" ] && said=\"\"\n            for line in");
     for (const struct command *one = commands; one->name; one++)
-        text_addf(out, " \"%s\"", one->name);
+        if (one->summary[0])
+            text_addf(out, " \"%s\"", one->name);
     text_add(out, "; do\n"
                   "                case \"$line\" in\n"
                   "                    \"$said\"*) line=${line#\"$said\"}; line=${line%% *} ;;\n"
@@ -111,7 +113,8 @@ write_bash(text *out)
                   "    COMPREPLY=()\n"
                   "    case \"$prev\" in\n");
     for (const struct command *one = commands; one->name; one++)
-        each_flag(out, one, bash_choice);
+        if (one->summary[0])
+            each_flag(out, one, bash_choice);
     text_add(out, "    esac\n"
                   "    case \" $valued \" in *\" $prev \"*) return ;; esac # a file, perhaps\n"
                   "    case \"$cur\" in -*) words=$flags ;; esac\n"
@@ -190,6 +193,8 @@ write_fish(text *out)
                   "    string match -q -- \"$argv[1] *\" (string join -- ' ' $said[2..])' '\n"
                   "end\n");
     for (const struct command *one = commands; one->name; one++) {
+        if (one->summary[0] == '\0')
+            continue;
         fish_words(out, one);
         each_flag(out, one, fish_flag);
         if (operands_are_words(one)) {

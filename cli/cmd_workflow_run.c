@@ -46,8 +46,9 @@ run_on_server(struct target *target, const char *payload, const char *what)
     return code;
 }
 
+/* *host is the server's. Warnings about files that nobody asked for are for -v. */
 static int
-make_instance(swamp_server **out, swamp_store *store, const char *folder)
+make_instance(swamp_server **out, swamp_store *store, const char *folder, workflow_host **host)
 {
     swamp_server_options options = {.size = sizeof(options)};
     char why[512] = "", *words = NULL;
@@ -59,7 +60,7 @@ make_instance(swamp_server **out, swamp_store *store, const char *folder)
     options.executor = workflow_host_executor();
     options.log = out_log;
     options.log_level = out_is_verbose() ? SWAMP_LOG_DEBUG : SWAMP_LOG_ERROR;
-    options.executor_user = workflow_host_new(folder, out_log, NULL);
+    options.executor_user = *host = workflow_host_new(folder, out_is_verbose() ? out_log : NULL, NULL);
     int rc = swamp_server_new(out, &options, &words);
     if (rc == SWAMP_OK && (rc = swamp_server_start(*out)) != SWAMP_OK)
         swamp_server_error(*out, why, sizeof(why));
@@ -79,20 +80,23 @@ run_here(const struct args *args, const struct target *target, const char *paylo
     swamp_store *store = NULL;
     swamp_server *server = NULL;
     swamp_session *session = NULL;
+    workflow_host *host;
     int code = store_open(&store, target->store_url, out_log, SWAMP_LOG_ERROR);
 
     if (code != 0)
         return code;
-    code = make_instance(&server, store, args_text(args, "workflows"));
+    code = make_instance(&server, store, args_text(args, "workflows"), &host);
     if (code == 0) {
         int rc = swamp_session_local(&session, server, "workflow.run", payload, NULL);
         code = rc == SWAMP_OK
                    ? follow_session(session,
                                     &(follow_options){.what = what, .again = target->again, .is_local = 1})
                    : fail_session(rc, what);
+        if (code == OUTCOME_CTRL_C) /* CLI.md: twice leaves at once; the end of the run is still recorded */
+            workflow_host_hurry(host);
     }
     swamp_session_free(session);
-    signals_release(); /* what is left to do ends within seconds; whoever cannot wait presses Ctrl-C again */
+    signals_release(); /* the record is written as fast as the store takes it; a third Ctrl-C does not wait for that */
     swamp_server_free(server);
     swamp_store_free(store);
     return code;

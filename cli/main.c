@@ -18,9 +18,9 @@ const struct command commands[] = {
     {"run cancel", "RUN", 1, 1, "Ask a run to end, whichever instance has it.", cmd_run_cancel_flags, target_flags, NULL, cmd_run_cancel},
     {"run history", "", 0, 0, "List runs, the newest first.", cmd_run_history_flags, target_flags, NULL, cmd_run_history},
     {"cluster instances", "", 0, 0, "List the instances that share the store.", NULL, target_flags, NULL, cmd_cluster_instances},
-    {"access token mint", "NAME", 1, 1, "Make a token.", cmd_token_flags, NULL, NULL, cmd_token},
-    {"access token list", "", 0, 0, "List the tokens.", cmd_token_flags, NULL, NULL, cmd_token},
-    {"access token revoke", "NAME", 1, 1, "Revoke a token.", cmd_token_flags, NULL, NULL, cmd_token},
+    {"access token mint", "NAME", 1, 1, "", cmd_token_flags, NULL, NULL, cmd_token},
+    {"access token list", "", 0, 0, "", cmd_token_flags, NULL, NULL, cmd_token},
+    {"access token revoke", "NAME", 1, 1, "", cmd_token_flags, NULL, NULL, cmd_token},
     {"doctor", "", 0, 0, "Look at the store and the cluster, and name what somebody should do something about.", cmd_doctor_flags, NULL, NULL, cmd_doctor},
     {"completions", "bash|zsh|fish", 1, 1, "Print the completions for a shell.", NULL, NULL, NULL, cmd_completions},
     {"version", "", 0, 0, "Print the version.", NULL, NULL, NULL, cmd_version},
@@ -60,7 +60,7 @@ list_commands(const char *below, FILE *out)
     fprintf(out, "swamp COMMAND [flags]; \"swamp COMMAND -h\" lists a command's flags\n\n");
     for (const struct command *one = commands; one->name; one++) {
         char left[64];
-        if (strncmp(one->name, below, len) != 0)
+        if (one->summary[0] == '\0' || strncmp(one->name, below, len) != 0)
             continue;
         snprintf(left, sizeof(left), "%s %s", one->name, one->operands);
         fprintf(out, "  %-32s %s\n", left, one->summary);

@@ -35,8 +35,9 @@ struct execution {
     pthread_t thread;
     int wake; /* eventfd */
     atomic_int done;
-    pthread_mutex_t lock; /* for reason */
-    char *reason;         /* not NULL: to be cancelled */
+    pthread_mutex_t lock; /* for reason, hurry */
+    char *reason;         /* not NULL: to be cancelled ... */
+    int hurry;            /* ... without patience */
 
     /* only the thread's */
     plan *plan;
@@ -267,12 +268,14 @@ static void
 look_for_cancel(execution *e)
 {
     pthread_mutex_lock(&e->lock);
-    int asked = e->reason != NULL;
+    int asked = e->reason != NULL, hurry = e->hurry;
     pthread_mutex_unlock(&e->lock);
-    if (!asked || e->cancelled)
-        return;
-    e->cancelled = 1;
-    stop_all(e);
+    if (asked && !e->cancelled) {
+        e->cancelled = 1;
+        stop_all(e);
+    }
+    for (size_t i = 0; hurry && i < e->live_count; i++)
+        process_kill(e->lives[i]->process, now_ms());
 }
 
 static void
@@ -384,16 +387,29 @@ execution_run_id(const execution *e)
     return e->run_id;
 }
 
-void
-execution_cancel(execution *e, const char *reason)
+static void
+ask_to_end(execution *e, const char *reason, int hurry)
 {
     uint64_t one = 1;
     pthread_mutex_lock(&e->lock);
     if (!e->reason)
         e->reason = memory_copy(reason);
+    e->hurry |= hurry;
     pthread_mutex_unlock(&e->lock);
     if (write(e->wake, &one, sizeof(one)) < 0)
         return; /* the counter is full: the thread has been woken already */
+}
+
+void
+execution_cancel(execution *e, const char *reason)
+{
+    ask_to_end(e, reason, 0);
+}
+
+void
+execution_kill(execution *e, const char *reason)
+{
+    ask_to_end(e, reason, 1);
 }
 
 int

@@ -28,6 +28,8 @@ execution *execution_start(workflow *flow, input_values *values, const char *run
 const char *execution_run_id(const execution *e);
 /* Any thread, returns at once: TERM to what runs, KILL after 5 s, then finish with CANCELLED. First reason wins. */
 void execution_cancel(execution *e, const char *reason);
+/* The same for who cannot wait: KILL at once, also after a cancel. */
+void execution_kill(execution *e, const char *reason);
 int execution_is_done(execution *e); /* finish has returned: execution_free() will not wait */
 void execution_free(execution *e);   /* waits for the end; NULL is fine */
 

@@ -57,6 +57,15 @@ workflow_host_free(workflow_host *host)
     free(host);
 }
 
+void
+workflow_host_hurry(workflow_host *host)
+{
+    pthread_mutex_lock(&host->lock);
+    for (size_t i = 0; i < host->count; i++)
+        execution_kill(host->runs[i], "instance_shutdown");
+    pthread_mutex_unlock(&host->lock);
+}
+
 /* ---- what a request asks for ---- */
 
 typedef struct request {

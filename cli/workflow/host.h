@@ -14,6 +14,9 @@ typedef struct workflow_host workflow_host;
 workflow_host *workflow_host_new(const char *dir, swamp_log_fn log, void *log_user);
 const swamp_executor *workflow_host_executor(void);
 
+/* Whoever runs it cannot wait: all commands get KILL at once instead of TERM and 5 s. Any thread, while the server lives. */
+void workflow_host_hurry(workflow_host *host);
+
 /* Cancels what runs, and waits for the end of all commands: 5 s at most, unless one cannot be killed. Only
  * for a host that was given to no server; NULL is fine. */
 void workflow_host_free(workflow_host *host);

@@ -175,6 +175,14 @@ process_stop(process *p, int64_t now_ms)
     begin_ending(p, now_ms);
 }
 
+void
+process_kill(process *p, int64_t now_ms)
+{
+    process_stop(p, now_ms);
+    if (p->phase == ENDING)
+        p->next_ms = now_ms; /* no more patience: the next step sends the KILL */
+}
+
 /* What is still in the pipes belongs to the command; whoever left its group may hold them open for ever. */
 static void
 leave(process *p, int64_t now_ms)

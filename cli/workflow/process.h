@@ -44,6 +44,8 @@ int64_t process_due_ms(const process *p); /* call process_step() then at the lat
 int process_step(process *p, int64_t now_ms);
 /* TERM to the whole group, KILL after PROCESS_KILL_AFTER_MS; go on calling process_step(). */
 void process_stop(process *p, int64_t now_ms);
+/* KILL to the whole group at once, also where a stop has begun; go on calling process_step(). */
+void process_kill(process *p, int64_t now_ms);
 const process_end *process_result(const process *p); /* after process_step() gave 1 */
 void process_free(process *p); /* one that is not over is killed at once, with its group */
 

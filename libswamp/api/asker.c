@@ -1,6 +1,7 @@
 /* A thread that may block on the store: takes questions from the core, answers them on the loop's thread. */
 #include <swamp/status.h>
 #include "asker.h"
+#include "../store/store.h"
 #include "../util/clock.h"
 #include "../wire/limits.h"
 
@@ -52,6 +53,7 @@ swamp__asker_init(swamp__asker_thread *asker, swamp_store *store, swamp__loop *l
     asker->asker.ask = take_question;
     asker->asker.self = asker;
     asker->asker.timeout_ms = store ? timeout_ms : 0;
+    asker->asker.unreadable = store ? swamp__store_unreadable(store) : NULL;
     asker->store = store;
     asker->loop = loop;
     asker->running = 0;

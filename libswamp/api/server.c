@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <swamp/status.h>
 #include "server.h"
 #include "../store/store.h"
@@ -224,7 +223,7 @@ swamp_server_wait(swamp_server *server, int timeout_ms)
 typedef struct stop_call {
     swamp_server *server;
     int64_t drain_timeout_ms;
-    size_t connections, host_runs;
+    size_t host_runs;
 } stop_call;
 
 static void
@@ -238,9 +237,7 @@ static void
 count_core(void *arg)
 {
     stop_call *call = arg;
-    swamp_server *server = call->server;
-    call->connections = server->listener ? swamp__listener_connections(server->listener) : 0;
-    call->host_runs = swamp__instance_host_runs(server->instance);
+    call->host_runs = swamp__instance_host_runs(call->server->instance);
 }
 
 /* The core has ended: let the last bytes and close frames out, then take the parts down. */
@@ -249,11 +246,12 @@ finish_stop(swamp_server *server)
 {
     stop_call call = {.server = server};
     int64_t due_ms = swamp__clock_monotonic_ms() + CLOSE_WAIT_MS;
-    const struct timespec pause = {.tv_nsec = 10 * 1000000};
 
-    while (swamp__home_call(server->home, count_core, &call) == SWAMP_OK && call.connections > 0 &&
-           swamp__clock_monotonic_ms() < due_ms)
-        nanosleep(&pause, NULL);
+    pthread_mutex_lock(&server->lock);
+    while (!server->emptied && wait_change(server, due_ms))
+        ;
+    pthread_mutex_unlock(&server->lock);
+    swamp__home_call(server->home, count_core, &call);
     server->held = call.host_runs;
     swamp__parts_take_down(server);
     set_state(server, SWAMP__SERVER_DOWN);

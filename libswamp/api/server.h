@@ -32,6 +32,7 @@ struct swamp_server {
     pthread_cond_t changed; /* on the monotonic clock */
     int state;
     int listening;  /* first heartbeat and read are done, or the wait for them is over */
+    int emptied;    /* the core has ended and no connection is left */
     int ended;      /* 0; SWAMP_END, SWAMP_E_FENCED: what the core said */
     int callers;    /* calls that may be asleep in here: free waits for them */
     pthread_t busy; /* STARTING, STOPPING: who does it */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <swamp/status.h>
 #include "server.h"
+#include "../store/store.h"
 
 /* ---- what the core says, on the loop's thread ---- */
 
@@ -26,12 +27,25 @@ core_ready(void *user)
     swamp__parts_listen(user);
 }
 
+/* The last bytes and close frames are out: a stop waits for it. */
+static void
+connections_gone(void *user)
+{
+    swamp_server *server = user;
+    pthread_mutex_lock(&server->lock);
+    server->emptied = 1;
+    pthread_cond_broadcast(&server->changed);
+    pthread_mutex_unlock(&server->lock);
+}
+
 static void
 core_ended(void *user, int status)
 {
     swamp_server *server = user;
     if (server->listener)
         swamp__listener_close(server->listener);
+    else
+        connections_gone(server);
     swamp__desk_end(
         server->desk); /* no more work will come: who waits for some learns of the end, also of a fence */
     if (status == SWAMP_E_FENCED)
@@ -104,6 +118,8 @@ make_listener(swamp_server *server)
         .allow_foreign = (given->flags & SWAMP_SERVER_INSECURE) != 0,
         .allowed_origins = given->allowed_origins,
         .max_connections = (int)given->max_connections,
+        .emptied = connections_gone,
+        .user = server,
     };
     if (given->flags & SWAMP_SERVER_LOCAL)
         return SWAMP_OK;
@@ -132,6 +148,8 @@ swamp__parts_make(swamp_server *server)
 {
     int timeout_ms = (int)server->settings.given.store_timeout_ms;
     int rc = make_loop(server);
+    if (server->store)
+        swamp__unreadable_set_log(swamp__store_unreadable(server->store), &server->log);
     if (rc == SWAMP_OK)
         rc = make_listener(server);
     if (rc == SWAMP_OK && !(server->desk = swamp__desk_new(server->loop)))
@@ -193,6 +211,8 @@ swamp__parts_take_down(swamp_server *server)
     }
     if (server->loop)
         swamp__loop_stop(server->loop);
+    if (server->store)
+        swamp__unreadable_unset_log(swamp__store_unreadable(server->store), &server->log);
     if (server->instance) {
         collect_all(server);
         swamp__instance_free(server->instance);

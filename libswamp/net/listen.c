@@ -43,6 +43,8 @@ struct swamp__listener {
     char *allowed_origins;
     swamp__buf scratch;
     char url[URL_SIZE];
+    void (*emptied)(void *user); /* listen.h */
+    void *emptied_user;
 };
 
 typedef union address {
@@ -227,6 +229,8 @@ swamp__listener_new(swamp__listener **out, swamp__loop *loop, const swamp__liste
     listener->end = (swamp__end){loop, on_listener};
     listener->fd = -1;
     listener->max = (size_t)options->max_connections + HTTP_EXTRA;
+    listener->emptied = options->emptied;
+    listener->emptied_user = options->user;
     swamp__list_init(&listener->peers);
     swamp__buf_init(&listener->scratch);
     listener->allowed_origins = swamp__strdup(options->allowed_origins);
@@ -274,6 +278,13 @@ swamp__listener_open(swamp__listener *listener, swamp__instance *instance)
     }
 }
 
+static void
+tell_emptied(swamp__listener *listener)
+{
+    if (listener->emptied && !listener->instance && listener->count == 0)
+        listener->emptied(listener->emptied_user);
+}
+
 void
 swamp__listener_close(swamp__listener *listener)
 {
@@ -288,6 +299,7 @@ swamp__listener_close(swamp__listener *listener)
     for (swamp__link *link = swamp__list_first(&listener->peers); link;
          link = swamp__list_next(&listener->peers, link))
         swamp__peer_end_idle(SWAMP__OF(link, swamp__peer, link));
+    tell_emptied(listener);
 }
 
 size_t
@@ -317,6 +329,8 @@ swamp__listener_count(swamp__listener *listener, int by)
         listener->full = 0;
         resume_accepting(listener);
     }
+    if (by < 0)
+        tell_emptied(listener);
 }
 
 swamp__instance *

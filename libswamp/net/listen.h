@@ -13,6 +13,9 @@ typedef struct swamp__listen_options {
     int allow_foreign;           /* 1: other than loopback is allowed */
     const char *allowed_origins; /* NULL: none besides loopback and this host */
     int max_connections;
+    /* Loop's thread: closed, and the last connection is gone. May come more than once. NULL: nobody waits. */
+    void (*emptied)(void *user);
+    void *user;
 } swamp__listen_options;
 
 /*

@@ -11,6 +11,7 @@
 #include "../util/id.h"
 #include "../wire/document.h"
 #include "pages.h"
+#include "reading.h"
 
 /* A run that ends, or is admitted, between two reads is looked at again; a commit whose answer is lost is
  * made again. */
@@ -31,10 +32,11 @@ read_owner(struct canceller *c, char owner[65])
 {
     swamp__key key = swamp__key_active_run(c->run_id);
     swamp__active_record active;
-    int rc = swamp__store_read(c->store, key.text, c->timeout_ms, &c->value, NULL);
+    uint64_t revision = 0;
+    int rc = swamp__store_read(c->store, key.text, c->timeout_ms, &c->value, &revision);
     if (rc != SWAMP_OK)
         return rc;
-    if (swamp__active_read(c->value.data, c->value.len, &active) != SWAMP_OK ||
+    if (swamp__read_active(c->store, key.text, revision, c->value.data, c->value.len, &active) != SWAMP_OK ||
         !swamp__id_is_key_segment(active.instance_id))
         return SWAMP_E_CORRUPT;
     memcpy(owner, active.instance_id, 65);
@@ -47,10 +49,11 @@ read_end(struct canceller *c, char status[16])
 {
     swamp__key key = swamp__key_run(c->run_id);
     swamp__run_facts facts;
-    int rc = swamp__store_read(c->store, key.text, c->timeout_ms, &c->value, NULL);
+    uint64_t revision = 0;
+    int rc = swamp__store_read(c->store, key.text, c->timeout_ms, &c->value, &revision);
     if (rc != SWAMP_OK)
         return rc;
-    if (swamp__run_read(c->value.data, c->value.len, &facts) != SWAMP_OK)
+    if (swamp__read_run(c->store, key.text, revision, c->value.data, c->value.len, &facts) != SWAMP_OK)
         return SWAMP_E_CORRUPT;
     if (!facts.is_final)
         return SWAMP_CONFLICT;
@@ -112,6 +115,7 @@ swamp__history_cancel(swamp_store *store, const char *me, const char *run_id, co
 }
 
 struct requests {
+    swamp_store *store;
     void (*found)(void *user, const char *run_id, const char *reason, const char *requested_by);
     void *user;
 };
@@ -122,7 +126,7 @@ take_request(void *user, const char *key, const void *value, size_t value_len, u
     const struct requests *requests = user;
     swamp__cancel_record record;
     /* One that cannot be read still says which run is to end: its key does. */
-    (void)swamp__cancel_read(value, value_len, &record);
+    (void)swamp__read_cancel(requests->store, key, revision, value, value_len, &record);
     requests->found(requests->user, swamp__key_last(key), record.reason, record.requested_by);
     return 0;
 }
@@ -133,7 +137,7 @@ swamp__history_cancel_requests(swamp_store *store, const char *me, int timeout_m
                                              const char *requested_by),
                                void *user)
 {
-    struct requests requests = {found, user};
+    struct requests requests = {store, found, user};
     swamp__key prefix = swamp__key_cancel_requests(me);
     return swamp__pages_each(store, prefix.text, NULL, 0, timeout_ms, take_request, &requests);
 }

@@ -9,6 +9,7 @@
 #include "../util/alloc.h"
 #include "../util/id.h"
 #include "pages.h"
+#include "reading.h"
 
 #define BEAT_TRIES 2
 #define LEAVE_TRIES 3
@@ -91,10 +92,16 @@ out:
     return rc;
 }
 
+struct finding {
+    swamp_store *store;
+    swamp__pulse *pulse;
+};
+
 static int
 note_sighting(void *user, const char *key, const void *value, size_t value_len, uint64_t revision)
 {
-    swamp__pulse *pulse = user;
+    const struct finding *finding = user;
+    swamp__pulse *pulse = finding->pulse;
     const char *id = key + strlen(SWAMP__KEYS_HEARTBEATS);
     if (!swamp__id_is_key_segment(id))
         return 0; /* no instance has such a key */
@@ -116,7 +123,8 @@ note_sighting(void *user, const char *key, const void *value, size_t value_len, 
     memset(sighting, 0, sizeof *sighting);
     snprintf(sighting->instance_id, sizeof sighting->instance_id, "%s", id);
     sighting->revision = revision;
-    sighting->readable = swamp__heartbeat_read(value, value_len, &sighting->record) == SWAMP_OK;
+    sighting->readable =
+        swamp__read_heartbeat(finding->store, key, revision, value, value_len, &sighting->record) == SWAMP_OK;
     return 0;
 }
 
@@ -131,7 +139,7 @@ swamp__pulse_work(swamp__question *question, swamp_store *store)
     } else {
         pulse->read_status = SWAMP_OK;
         int rc = swamp__pages_each(store, SWAMP__KEYS_HEARTBEATS, NULL, 0, question->timeout_ms,
-                                   note_sighting, pulse);
+                                   note_sighting, &(struct finding){store, pulse});
         if (rc != SWAMP_OK)
             pulse->read_status = rc;
     }

@@ -9,6 +9,7 @@
 #include "../util/id.h"
 #include "../wire/document.h"
 #include "pages.h"
+#include "reading.h"
 
 #define NAME_TRIES 8 /* index keys looked at for one name */
 
@@ -24,8 +25,12 @@ static int
 read_run(struct getter *getter, const char *run_id)
 {
     swamp__key key = swamp__key_run(run_id);
-    int rc = swamp__store_read(getter->store, key.text, getter->timeout_ms, &getter->value, NULL);
-    return rc == SWAMP_OK ? swamp__run_read(getter->value.data, getter->value.len, &getter->facts) : rc;
+    uint64_t revision = 0;
+    int rc = swamp__store_read(getter->store, key.text, getter->timeout_ms, &getter->value, &revision);
+    if (rc != SWAMP_OK)
+        return rc;
+    return swamp__read_run_for_client(getter->store, key.text, revision, getter->value.data,
+                                      getter->value.len, &getter->facts);
 }
 
 static int

@@ -15,6 +15,7 @@
 #include "../wire/json.h"
 #include "../wire/limits.h"
 #include "pages.h"
+#include "reading.h"
 
 /* What the rows are made of. The two maps are small: runs that are active, and instances. */
 struct rows {
@@ -49,7 +50,7 @@ keep_active(void *user, const char *key, const void *value, size_t value_len, ui
 {
     struct rows *rows = user;
     swamp__active_record active;
-    (void)swamp__active_read(value, value_len, &active);
+    (void)swamp__read_active(rows->store, key, revision, value, value_len, &active);
     rows->status = keep_copy(rows->active, swamp__key_last(key), &active, sizeof active);
     return rows->status != SWAMP_OK;
 }
@@ -59,7 +60,7 @@ keep_instance(void *user, const char *key, const void *value, size_t value_len, 
 {
     struct rows *rows = user;
     swamp__heartbeat_record heartbeat;
-    (void)swamp__heartbeat_read(value, value_len, &heartbeat);
+    (void)swamp__read_heartbeat(rows->store, key, revision, value, value_len, &heartbeat);
     rows->status = keep_copy(rows->instances, swamp__key_last(key), &heartbeat, sizeof heartbeat);
     return rows->status != SWAMP_OK;
 }
@@ -158,7 +159,7 @@ put_run_row(void *user, const char *key, const void *value, size_t value_len, ui
 {
     struct rows *rows = user;
     swamp__run_facts facts;
-    if (swamp__run_read(value, value_len, &facts) == SWAMP_OK)
+    if (swamp__read_run(rows->store, key, revision, value, value_len, &facts) == SWAMP_OK)
         put_row(rows, swamp__key_last(key), &facts);
     return is_full(rows);
 }
@@ -194,10 +195,12 @@ read_indexed(struct rows *rows, const struct index_page *page)
         const char *run_id = swamp__key_last(page->keys[i]);
         swamp__key key = swamp__key_run(run_id);
         swamp__run_facts facts;
-        rc = swamp__store_read(rows->store, key.text, rows->query->timeout_ms, &value, NULL);
+        uint64_t revision = 0;
+        rc = swamp__store_read(rows->store, key.text, rows->query->timeout_ms, &value, &revision);
         if (rc < 0)
             break;
-        if (rc == SWAMP_OK && swamp__run_read(value.data, value.len, &facts) == SWAMP_OK &&
+        if (rc == SWAMP_OK &&
+            swamp__read_run(rows->store, key.text, revision, value.data, value.len, &facts) == SWAMP_OK &&
             swamp__history_is_named(&facts, rows->query->workflow))
             put_row(rows, run_id, &facts);
         rc = SWAMP_OK;
@@ -269,6 +272,7 @@ swamp__history_list(swamp_store *store, const swamp__history_query *query, swamp
 }
 
 struct instances {
+    swamp_store *store;
     int (*stale)(void *user, const char *instance_id);
     void *user;
     swamp__buf *out;
@@ -282,7 +286,8 @@ put_instance(void *user, const char *key, const void *value, size_t value_len, u
     swamp__buf *out = instances->out;
     const char *id = swamp__key_last(key);
     swamp__heartbeat_record heartbeat;
-    int readable = swamp__heartbeat_read(value, value_len, &heartbeat) == SWAMP_OK;
+    int readable =
+        swamp__read_heartbeat(instances->store, key, revision, value, value_len, &heartbeat) == SWAMP_OK;
     if (instances->count++)
         swamp__buf_text(out, ",");
     swamp__buf_text(out, "{");
@@ -308,7 +313,7 @@ int
 swamp__history_instances(swamp_store *store, int timeout_ms,
                          int (*stale)(void *user, const char *instance_id), void *user, swamp__buf *out)
 {
-    struct instances instances = {stale, user, out, 0};
+    struct instances instances = {store, stale, user, out, 0};
     swamp__buf_text(out, "[");
     int rc = swamp__pages_each(store, SWAMP__KEYS_HEARTBEATS, NULL, 0, timeout_ms, put_instance, &instances);
     swamp__buf_text(out, "]");

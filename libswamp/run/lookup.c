@@ -7,6 +7,7 @@
 #include "../store/keys.h"
 #include "../store/store.h"
 #include "../util/id.h"
+#include "reading.h"
 
 struct reader {
     swamp_store *store;
@@ -30,12 +31,14 @@ static int
 read_heartbeat(struct reader *reader)
 {
     swamp__lookup *out = reader->out;
-    int rc = read_key(reader, swamp__key_heartbeat(out->owner));
+    swamp__key key = swamp__key_heartbeat(out->owner);
+    int rc = read_key(reader, key);
     if (rc != SWAMP_OK)
         return rc;
     swamp__heartbeat_record record;
-    out->local =
-        swamp__heartbeat_read(reader->value.data, reader->value.len, &record) == SWAMP_OK && record.local;
+    out->local = swamp__read_heartbeat(reader->store, key.text, reader->revision, reader->value.data,
+                                       reader->value.len, &record) == SWAMP_OK &&
+                 record.local;
     out->heartbeat_revision = reader->revision;
     swamp__buf_append(&out->heartbeat, reader->value.data, reader->value.len);
     return swamp__buf_status(&out->heartbeat);
@@ -59,10 +62,12 @@ static int
 look_at_history(struct reader *reader, int owner_gone)
 {
     swamp__lookup *out = reader->out;
-    int rc = read_key(reader, swamp__key_run(reader->run_id));
+    swamp__key key = swamp__key_run(reader->run_id);
+    int rc = read_key(reader, key);
     if (rc == SWAMP_ABSENT)
         return SWAMP__FOUND_NOTHING;
-    if (rc != SWAMP_OK || swamp__run_read(reader->value.data, reader->value.len, &out->run) != SWAMP_OK)
+    if (rc != SWAMP_OK || swamp__read_run(reader->store, key.text, reader->revision, reader->value.data,
+                                          reader->value.len, &out->run) != SWAMP_OK)
         return SWAMP__FOUND_FAILED;
     if (!out->run.is_final)
         return SWAMP__FOUND_UNDER_WAY;
@@ -79,10 +84,12 @@ static int
 read_active(struct reader *reader)
 {
     swamp__active_record active;
-    int rc = read_key(reader, swamp__key_active_run(reader->run_id));
+    swamp__key key = swamp__key_active_run(reader->run_id);
+    int rc = read_key(reader, key);
     if (rc != SWAMP_OK)
         return rc;
-    if (swamp__active_read(reader->value.data, reader->value.len, &active) != SWAMP_OK ||
+    if (swamp__read_active(reader->store, key.text, reader->revision, reader->value.data, reader->value.len,
+                           &active) != SWAMP_OK ||
         !swamp__id_is_key_segment(active.instance_id))
         return SWAMP_E_CORRUPT;
     snprintf(reader->out->owner, sizeof reader->out->owner, "%s", active.instance_id);

@@ -36,17 +36,26 @@ set_timer(swamp__membership *m, int64_t now_ms)
         swamp__timer_set(m->world->timers, &m->timer, due_ms);
 }
 
-/* The time measured so far does not count. Said once in the log, however long the trouble lasts. */
+#define SAY_EVERY_MS 60000
+
+/*
+ * The time measured so far does not count. Said once in the log, however long the trouble lasts, and at most
+ * once a minute where it comes and goes: at short intervals a busy machine falls behind every few beats.
+ */
 static void
 restart_watches(swamp__membership *m, int64_t now_ms, const char *why)
 {
-    if (!m->faulty)
-        swamp__log_write(m->world->log, SWAMP_LOG_WARN,
-                         "%s: nobody is declared dead until this instance is on schedule again; look at the "
-                         "store and the load",
-                         why);
+    int is_news = !m->faulty && (!m->watches_restarted || now_ms - m->fault_told_ms >= SAY_EVERY_MS);
     m->faulty = 1;
     swamp__watch_restart_all(m, now_ms);
+    if (!is_news)
+        return;
+    m->fault_told = 1;
+    m->fault_told_ms = now_ms;
+    swamp__log_write(m->world->log, SWAMP_LOG_WARN,
+                     "%s: nobody is declared dead until this instance is on schedule again; look at the "
+                     "store and the load (%llu pulses were late or failed so far)",
+                     why, (unsigned long long)m->watches_restarted);
 }
 
 void
@@ -165,7 +174,9 @@ take_pulse(swamp__membership *m, const swamp__pulse *pulse, int64_t now_ms)
         restart_watches(m, now_ms, fault);
     } else if (m->faulty) {
         m->faulty = 0;
-        swamp__log_write(m->world->log, SWAMP_LOG_INFO, "heartbeats are on schedule again");
+        if (m->fault_told)
+            swamp__log_write(m->world->log, SWAMP_LOG_INFO, "heartbeats are on schedule again");
+        m->fault_told = 0;
     }
     if (!m->joined && m->read_once && (m->observer || m->revision)) {
         m->joined = 1;
@@ -253,7 +264,8 @@ swamp__membership_init(swamp__membership *m)
     m->watches = m->buried = NULL;
     m->revision = m->watches_restarted = m->deaths_declared = 0;
     m->joined = m->stopped = m->fenced = m->read_once = 0;
-    m->asking = m->pulsing = m->faulty = 0;
+    m->asking = m->pulsing = m->faulty = m->fault_told = 0;
+    m->fault_told_ms = 0;
     m->pulse_due_ms = m->last_pulse_ms = m->last_good_beat_ms = 0;
     m->pulses = m->next_beat = 0;
     m->left = NULL;

@@ -74,8 +74,10 @@ typedef struct swamp__membership {
     struct swamp__pulse *pulse; /* the one question, used again and again */
     int pulsing;        /* it is with the heartbeat thread; pulse_due_ms is then the moment it was due */
     unsigned next_beat; /* number of the pulse that beats next */
-    int faulty;         /* the schedule is broken: said once in the log, and again when it is mended */
-    swamp__map *buried; /* who was seen to be gone since the pulse was asked: its list may be older */
+    int faulty;         /* the schedule is broken */
+    int fault_told;     /* the log says so: it shall say, too, when it is mended */
+    int64_t fault_told_ms;
+    swamp__map *buried;       /* who was seen to be gone since the pulse was asked: its list may be older */
     void (*left)(void *user); /* of leave */
     void *left_user;
 } swamp__membership;

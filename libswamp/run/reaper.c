@@ -12,6 +12,7 @@
 #include "../util/map.h"
 #include "../wire/document.h"
 #include "pages.h"
+#include "reading.h"
 
 /* A run that may have to be reaped. */
 struct suspect {
@@ -31,21 +32,23 @@ struct page {
 struct place {
     const char *prefix;
     unsigned flags;
-    int (*name)(struct suspect *suspect, const char *key, const void *value,
-                size_t len); /* SWAMP_OK, else: not understood */
+    int (*name)(swamp_store *store, struct suspect *suspect, const char *key, const void *value, size_t len,
+                uint64_t revision); /* SWAMP_OK, else: not understood */
 };
 
 static int
-name_by_key(struct suspect *suspect, const char *key, const void *value, size_t len)
+name_by_key(swamp_store *store, struct suspect *suspect, const char *key, const void *value, size_t len,
+            uint64_t revision)
 {
     return swamp__key_middle(key, suspect->instance_id, sizeof suspect->instance_id);
 }
 
 static int
-name_by_record(struct suspect *suspect, const char *key, const void *value, size_t len)
+name_by_record(swamp_store *store, struct suspect *suspect, const char *key, const void *value, size_t len,
+               uint64_t revision)
 {
     swamp__active_record active;
-    int rc = swamp__active_read(value, len, &active);
+    int rc = swamp__read_active(store, key, revision, value, len, &active);
     memcpy(suspect->instance_id, active.instance_id, sizeof suspect->instance_id);
     return rc;
 }
@@ -79,10 +82,12 @@ read_run(swamp_store *store, const struct suspect *suspect, int timeout_ms, stru
     if (reading->run_status < 0)
         return reading->run_status;
     if (reading->active_status == SWAMP_OK)
-        reading->active_readable = swamp__active_read(reading->active.data, reading->active.len,
-                                                      &reading->active_record) == SWAMP_OK;
+        reading->active_readable =
+            swamp__read_active(store, active.text, reading->active_revision, reading->active.data,
+                               reading->active.len, &reading->active_record) == SWAMP_OK;
     if (reading->run_status == SWAMP_OK) {
-        int rc = swamp__run_read(reading->run.data, reading->run.len, &reading->facts);
+        int rc = swamp__read_run(store, run.text, reading->run_revision, reading->run.data, reading->run.len,
+                                 &reading->facts);
         if (rc == SWAMP_E_NOMEM)
             return rc; /* nobody has said that it cannot be read */
         reading->run_readable = rc == SWAMP_OK;
@@ -210,6 +215,7 @@ reap_run(swamp_store *store, swamp__reap *reap, const struct suspect *suspect)
 }
 
 struct page_sink {
+    swamp_store *store;
     struct page *page;
     const struct place *place;
 };
@@ -223,7 +229,7 @@ take_suspect(void *user, const char *key, const void *value, size_t value_len, u
     const char *run_id = swamp__key_last(key);
     page->keys++;
     snprintf(page->last, sizeof page->last, "%s", key);
-    if (sink->place->name(suspect, key, value, value_len) != SWAMP_OK ||
+    if (sink->place->name(sink->store, suspect, key, value, value_len, revision) != SWAMP_OK ||
         !swamp__id_is_key_segment(suspect->instance_id) || !swamp__id_is_key_segment(run_id))
         return 0; /* what cannot be understood is left alone */
     snprintf(suspect->run_id, sizeof suspect->run_id, "%s", run_id);
@@ -256,7 +262,7 @@ static int
 read_page(swamp_store *store, const swamp__reap *reap, const struct place *place, struct page *page,
           struct living *living)
 {
-    struct page_sink sink = {page, place};
+    struct page_sink sink = {store, page, place};
     page->count = page->keys = 0;
     int rc = swamp_store_list(store, place->prefix, *reap->after ? reap->after : NULL, SWAMP__PAGE,
                               place->flags, reap->timeout_ms, take_suspect, &sink);

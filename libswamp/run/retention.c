@@ -11,6 +11,7 @@
 #include "../util/clock.h"
 #include "../wire/document.h"
 #include "pages.h"
+#include "reading.h"
 
 struct old_run {
     char run_id[65];
@@ -19,6 +20,7 @@ struct old_run {
 };
 
 struct old_page {
+    swamp_store *store;
     int64_t older_than_unix_ms;
     struct old_run runs[SWAMP__PAGE];
     size_t count, max;
@@ -45,7 +47,8 @@ take_old_run(void *user, const char *key, const void *value, size_t value_len, u
     const char *run_id = swamp__key_last(key);
     swamp__run_facts facts;
     int64_t began, ended;
-    if (!swamp__id_is_key_segment(run_id) || swamp__run_read(value, value_len, &facts) != SWAMP_OK)
+    if (!swamp__id_is_key_segment(run_id) ||
+        swamp__read_run(page->store, key, revision, value, value_len, &facts) != SWAMP_OK)
         return 0; /* what cannot be understood is left alone */
     if (swamp__clock_parse_iso(facts.started_at, &began) != SWAMP_OK)
         began = time_of_id(run_id);
@@ -110,6 +113,7 @@ swamp__retain(swamp_store *store, const char *me, int64_t older_than_unix_ms, si
     do {
         if (rc != SWAMP_OK || !left)
             break;
+        page->store = store;
         page->older_than_unix_ms = older_than_unix_ms;
         page->count = 0;
         page->max = left;

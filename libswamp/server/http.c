@@ -1,6 +1,7 @@
 /* HTTP beside the WebSocket (PROTOCOL 8): health, readiness, the list of instances, cancelling. */
 #include <stdio.h>
 #include "inner.h"
+#include "../store/unreadable.h"
 
 /* An answer that waits for the store. */
 typedef struct pending {
@@ -44,6 +45,23 @@ answer_health(swamp__instance *instance, const swamp__http_request *request, con
     return NULL;
 }
 
+/* `unreadableRecords`: each was named in the log once; more than none is a finding for whoever watches the instances. */
+static void
+answer_joined(const swamp__instance *instance, const swamp__http_request *request)
+{
+    swamp__unreadable *unreadable = instance->questions->unreadable;
+    uint64_t count = unreadable ? swamp__unreadable_count(unreadable) : 0;
+    swamp__buf body;
+    swamp__buf_init(&body);
+    swamp__buf_text(&body, "{");
+    swamp__json_put_member(&body, "status", "ready");
+    swamp__json_put_member(&body, "instanceId", instance->options.instance_id);
+    if (count)
+        swamp__json_put_member_i64(&body, "unreadableRecords", (int64_t)count);
+    swamp__buf_text(&body, "}");
+    answer(request, 200, "application/json", &body);
+}
+
 /* A store fault after start is 200: running runs can still be attached, and 503 everywhere would leave no backend. */
 static void *
 answer_ready(swamp__instance *instance, const swamp__http_request *request, const char *rest)
@@ -56,7 +74,7 @@ answer_ready(swamp__instance *instance, const swamp__http_request *request, cons
     else if (swamp__instance_degraded(instance))
         answer_status(request, 200, "degraded", "reason", "the store does not answer");
     else
-        answer_status(request, 200, "ready", "instanceId", instance->options.instance_id);
+        answer_joined(instance, request);
     return NULL;
 }
 

@@ -27,7 +27,8 @@ typedef struct swamp__question {
 typedef struct swamp__asker {
     void (*ask)(void *self, swamp__question *question); /* never answers before it returns */
     void *self;
-    int timeout_ms; /* 0: no store is configured */
+    int timeout_ms;                       /* 0: no store is configured */
+    struct swamp__unreadable *unreadable; /* of that store, for its counter; NULL: nobody counts */
 } swamp__asker;
 
 #endif

@@ -229,10 +229,16 @@ swamp__sqlite_path_find(swamp__sqlite_path *out, const char *path, int make, cha
 int
 swamp__sqlite_path_make(swamp__sqlite_path *path, char *why, size_t cap)
 {
+    struct stat found;
     int fd;
 
-    if (access(path->file, F_OK) == 0) {
+    if (stat(path->file, &found) == 0) {
         path->exists = 1;
+        /* SQLite takes a file of one byte for an empty one (its ticket 3260), and would write over it */
+        if (found.st_size == 1) {
+            snprintf(why, cap, "%s is not a SQLite database; give another path", path->file);
+            return SWAMP_E_CORRUPT;
+        }
         if (faccessat(AT_FDCWD, path->file, R_OK | W_OK, AT_EACCESS) < 0)
             return swamp__sqlite_path_explain(path->file, errno, why, cap);
         return SWAMP_OK;

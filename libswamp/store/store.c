@@ -8,6 +8,7 @@
 #include "../util/options.h"
 #include "store.h"
 #include "turn.h"
+#include "unreadable.h"
 
 #define LIST_MAX 100000
 
@@ -16,6 +17,7 @@ struct swamp_store {
     swamp_store_vtable vtable;
     void *self;
     swamp__turn turn; /* only with SWAMP_STORE_SERIAL */
+    swamp__unreadable unreadable;
 };
 
 /* One get or list under way: what the vtable may still hand over, and whom it is for. */
@@ -87,7 +89,14 @@ swamp_store_free(swamp_store *store)
     store->vtable.destroy(store->self);
     if (store->vtable.flags & SWAMP_STORE_SERIAL)
         swamp__turn_destroy(&store->turn);
+    swamp__unreadable_destroy(&store->unreadable);
     swamp__free(store);
+}
+
+swamp__unreadable *
+swamp__store_unreadable(swamp_store *store)
+{
+    return &store->unreadable;
 }
 
 /* destroy runs exactly once, also when the rest of the vtable is not fit for use. */
@@ -117,6 +126,7 @@ swamp_store_custom(swamp_store **out, const swamp_store_vtable *vtable, void *se
         return refuse(vtable, self, SWAMP_E_NOMEM);
     }
     atomic_init(&store->refs, 1);
+    swamp__unreadable_init(&store->unreadable);
     store->vtable = copy;
     store->self = self;
     *out = store;

@@ -4,8 +4,11 @@
 
 #include <swamp/store.h>
 #include "../util/buf.h"
+#include "unreadable.h"
 
 swamp_store *swamp__store_ref(swamp_store *store); /* one more reference; returns store */
+swamp__unreadable *
+swamp__store_unreadable(swamp_store *store); /* borrowed: what was met in it and could not be read */
 
 /*
  * Reads one value into `value` (cleared first). SWAMP_OK; SWAMP_ABSENT; < 0. *revision may be NULL.

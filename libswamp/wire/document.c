@@ -62,6 +62,13 @@ swamp__run_status_is_final(const char *status)
            strcmp(status, "cancelled") == 0;
 }
 
+int
+swamp__run_status_is_known(const char *status)
+{
+    return strcmp(status, "pending") == 0 || strcmp(status, "running") == 0 ||
+           strcmp(status, "suspended") == 0 || swamp__run_status_is_final(status);
+}
+
 /* PLACES: the member has no place of its own. */
 static enum place
 place_of(swamp__json key)

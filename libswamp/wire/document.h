@@ -56,5 +56,6 @@ int swamp__run_end_for_dead(swamp__buf *out, const char *json, size_t len, const
                             const char *reason, int64_t finished_at_unix_ms, size_t max);
 
 int swamp__run_status_is_final(const char *status);
+int swamp__run_status_is_known(const char *status); /* one of PROTOCOL 4 */
 
 #endif

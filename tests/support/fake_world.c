@@ -125,6 +125,20 @@ layer_get(void *self, const char *key, int timeout_ms, swamp_store_sink sink, vo
                               : swamp_store_get(asker->real, key, timeout_ms, sink, user);
 }
 
+struct counted {
+    fake_asker *asker;
+    swamp_store_sink sink;
+    void *user;
+};
+
+static int
+count_given(void *user, const char *key, const void *value, size_t value_len, uint64_t revision)
+{
+    const struct counted *counted = user;
+    counted->asker->given++;
+    return counted->sink(counted->user, key, value, value_len, revision);
+}
+
 static int
 layer_list(void *self, const char *prefix, const char *after, size_t limit, unsigned flags, int timeout_ms,
            swamp_store_sink sink, void *user)
@@ -135,7 +149,8 @@ layer_list(void *self, const char *prefix, const char *after, size_t limit, unsi
     int fault = pick_fault(asker, &call);
     if (fault != FAKE_FINE)
         return read_status(fault);
-    return swamp_store_list(asker->real, prefix, after, limit, flags, timeout_ms, sink, user);
+    struct counted counted = {asker, sink, user};
+    return swamp_store_list(asker->real, prefix, after, limit, flags, timeout_ms, count_given, &counted);
 }
 
 static int
@@ -194,6 +209,8 @@ fake_asker_new(fake_node *node, swamp_store *store, int timeout_ms)
         asker->real = swamp__store_ref(store);
         if (swamp_store_custom(&asker->store, &layer, asker) != SWAMP_OK)
             abort();
+        asker->asker.unreadable = swamp__store_unreadable(asker->store);
+        swamp__unreadable_set_log(asker->asker.unreadable, &node->of->log);
     }
     fake_asker **end = &node->askers;
     while (*end)

@@ -103,6 +103,7 @@ struct fake_asker {
     int closed;     /* work is not run any more: everything is answered with SWAMP_E_CLOSED */
     size_t waiting; /* questions not yet answered */
     size_t gets, lists, commits;
+    size_t given; /* records that lists handed over, keys or values */
 
     /* the queue */
     swamp__list questions;

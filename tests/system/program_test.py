@@ -2,6 +2,7 @@
 import json
 import os
 import signal
+import time
 
 import swamp_test
 from swamp_test import Hangup, SwampTest, Terminal, wait_until, workflow
@@ -119,6 +120,31 @@ class Program(SwampTest):
         self.assert_code(done, 130)
         self.assertIn("left run %s, which was asked to end" % run, done.err)
         self.go()
+
+    def test_ctrl_c_twice_leaves_a_run_of_this_process_at_once_with_its_record(self):
+        # a command that never ends by itself, and that TERM does not end: waiting for it would be 5 s of patience
+        self.write_workflow("deaf", workflow("deaf", "trap '' TERM; echo begun; while :; do sleep 0.05; done"))
+        took_s = []
+        for _ in range(3):
+            runner = self.start("workflow", "run", "deaf")
+            run = self.run_id(runner)
+            runner.wait_line("out", "begun")
+            runner.send(signal.SIGINT)
+            runner.wait_line("err", "cancelling")
+            begun = time.monotonic()
+            runner.send(signal.SIGINT)
+            self.assert_code(runner.wait(), 130)
+            took_s.append(time.monotonic() - begun)
+            record = json.loads(self.swamp("workflow", "history", "get", run, "--json").out)
+            self.assertEqual(record["status"], "cancelled")
+        self.assertLess(min(took_s), 2.5, took_s)  # the least: the others are the machine's business
+
+    def test_broken_files_that_nobody_asked_for_are_not_told(self):
+        self.write_workflow("broken", "name: broken\njobs: 3\n")
+        for words, told in ((["workflow", "run", "hello"], False), (["workflow", "run", "hello", "-v"], True)):
+            done = self.swamp(*words)
+            self.assert_code(done, 0)
+            self.assertEqual("broken.yaml" in done.err, told, repr(done))
 
     def test_ctrl_c_of_an_attach_only_leaves_and_its_cursor_goes_on(self):
         server = self.serve()

@@ -113,6 +113,8 @@ class Refusals(SwampTest):
             self.assert_code(self.swamp(*words), 0)
         self.assert_refused(self.swamp("workflow"), "beginning of a command", "swamp workflow -h")
         self.assertIn("workflow history get", self.swamp("workflow", "-h").out)
+        self.assertNotIn("access", self.swamp("-h").out)  # known, refused, and offered to nobody
+        self.assert_refused(self.swamp("access", "token", "list"), "cannot make or check tokens yet")
 
     def test_completions_are_shell_and_offer_words_flags_and_values(self):
         script = self.swamp("completions", "bash").out + """
@@ -123,7 +125,7 @@ class Refusals(SwampTest):
         done = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True, timeout=60)
         self.assertEqual(done.stderr, "")
         self.assertEqual(done.stdout.split("\n")[:8],
-                         ["serve workflow run cluster access doctor completions version", "history", "get", "text json",
+                         ["serve workflow run cluster doctor completions version", "history", "get", "text json",
                           "none", "--store --stale-ttl", "bash zsh fish", ""])
 
     def test_doctor_gives_no_advice_about_files_that_are_not_ours(self):

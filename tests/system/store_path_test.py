@@ -48,7 +48,7 @@ class StorePath(SwampTest):
             self.assertIn(fragment, done.err)
 
     def test_a_file_that_is_no_database_is_named_and_left_alone(self):
-        for name, content in (("text.db", b"dear diary\n" * 500), ("short.db", b"dear diary\n"),
+        for name, content in (("text.db", b"dear diary\n" * 500), ("short.db", b"dear diary\n"), ("byte.db", b"x"),
                               ("zeros.db", b"\0" * 4096)):
             with self.subTest(name):
                 with open(self.path(name), "wb") as file:

@@ -291,13 +291,21 @@ START_TEST(one_workflow_among_many_is_read_by_its_index)
         snprintf(run_id, sizeof run_id, "0192f3a0-0000-7000-8000-%012d", i);
         put_final_run(run_id, "I2", i % 500 ? "many" : "rare", "succeeded", TIMES);
     }
+    size_t before = records_listed();
     before_call(0, NULL);
     ck_assert_uint_eq(strlen(ids_of(list(0, 100, "rare"))), 2);
     ck_assert_int_eq(calls_made(), 5); /* active, heartbeats, index, two runs */
+    ck_assert_uint_eq(records_listed() - before, 2);
     ck_assert_uint_eq(strlen(ids_of(list(0, 1000, "many"))), 998);
+    before = records_listed();
     before_call(0, NULL);
     ck_assert_uint_eq(strlen(ids_of(list(0, 100, ""))), 100);
-    ck_assert_int_eq(calls_made(), 3);                      /* active, heartbeats, one page */
+    ck_assert_int_eq(calls_made(), 3);                 /* active, heartbeats, one page ... */
+    ck_assert_uint_eq(records_listed() - before, 100); /* ... of which no more is read than is shown */
+    before = records_listed();
+    ck_assert_uint_eq(strlen(ids_of(list(1, 100, ""))),
+                      0); /* active ones: of a thousand that ended none is read */
+    ck_assert_uint_eq(records_listed() - before, 0);
     ck_assert_uint_eq(strlen(ids_of(list(0, 0, ""))), 100); /* the default */
     ck_assert_uint_eq(strlen(ids_of(list(0, 1000, ""))), 1000);
 }

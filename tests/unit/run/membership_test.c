@@ -259,6 +259,23 @@ START_TEST(failed_own_beat_restarts_watches)
 }
 END_TEST
 
+/* At short intervals a busy machine falls behind again and again: nobody reads two lines a second. */
+START_TEST(trouble_that_comes_and_goes_is_said_at_most_once_a_minute)
+{
+    member *me = member_new("me");
+    member_start(me);
+    for (int i = 0; i < 24; i++) { /* for eight minutes */
+        fake_asker_script(me->beats, FAKE_TIMEOUT);
+        fake_world_advance(world, 2 * INTERVAL);
+    }
+    ck_assert_uint_ge(me->m.watches_restarted, 24);
+    ck_assert_uint_le(world->lines[SWAMP_LOG_WARN], 9);
+    ck_assert_uint_ge(world->lines[SWAMP_LOG_WARN], 6);
+    ck_assert_uint_eq(world->lines[SWAMP_LOG_INFO], world->lines[SWAMP_LOG_WARN]);
+    member_close(me);
+}
+END_TEST
+
 START_TEST(unhealthy_instance_does_not_beat_and_declares_nobody_dead)
 {
     member *me = member_new("me");
@@ -453,6 +470,7 @@ suite(void)
     tcase_add_loop_test(t, answer_more_than_half_an_interval_late_restarts_watches, 0, 2);
     tcase_add_test(t, failed_read_restarts_watches);
     tcase_add_test(t, failed_own_beat_restarts_watches);
+    tcase_add_test(t, trouble_that_comes_and_goes_is_said_at_most_once_a_minute);
     tcase_add_test(t, unhealthy_instance_does_not_beat_and_declares_nobody_dead);
     tcase_add_test(t, stopped_process_does_not_judge_by_the_time_it_slept);
     tcase_add_loop_test(t, judging_before_the_late_tick_declares_nobody_dead, 0, 2);

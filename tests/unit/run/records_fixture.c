@@ -85,6 +85,24 @@ commits_made(void)
     return asker->commits;
 }
 
+size_t
+records_listed(void)
+{
+    return asker->given;
+}
+
+unsigned
+warnings_logged(void)
+{
+    return world->lines[SWAMP_LOG_WARN];
+}
+
+const char *
+last_warning(void)
+{
+    return world->last_line;
+}
+
 void
 put_bytes(const char *key, const void *value, size_t len)
 {

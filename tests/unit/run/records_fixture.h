@@ -31,6 +31,9 @@ void before_call(unsigned n, void (*hook)(void)); /* somebody else is faster */
 void fail_call(unsigned n, int fault);            /* FAKE_... for this one */
 void fail_from(unsigned n, int fault);            /* and all after it: the caller was killed */
 unsigned calls_made(void);
-size_t commits_made(void); /* since records_open */
+size_t commits_made(void);      /* since records_open */
+size_t records_listed(void);    /* handed over by lists, since records_open */
+unsigned warnings_logged(void); /* since records_open */
+const char *last_warning(void);
 
 #endif
