@@ -56,10 +56,7 @@ abandon_attach(swamp__ticket *ticket)
 static swamp__ticket *
 settle(attach *asked)
 {
-    swamp__ticket *ticket = asked->ticket;
-    ticket->job = NULL;
-    ticket->abandoned = NULL;
-    ticket->run_id = NULL;
+    swamp__ticket *ticket = swamp__ticket_unbind(asked->ticket);
     free_attach(asked);
     return ticket;
 }
@@ -392,8 +389,7 @@ new_attach(swamp__ticket *ticket, const swamp__request *request)
     memcpy(asked->epoch, request->epoch, sizeof asked->epoch);
     asked->has_epoch = request->has_epoch;
     asked->after_seq = request->after_seq;
-    ticket->job = asked;
-    ticket->abandoned = abandon_attach;
+    swamp__ticket_bind(ticket, asked, abandon_attach);
     ticket->run_id = asked->run_id;
     return asked;
 }
@@ -467,8 +463,6 @@ swamp__attach_owner_dead(swamp__instance *instance, const char *instance_id)
 int
 swamp__attach_init(swamp__instance *instance)
 {
-    swamp__list_init(&instance->held);
-    swamp__list_init(&instance->withheld);
     instance->lookups = swamp__map_new();
     if (!instance->lookups)
         return SWAMP_E_NOMEM;

@@ -137,22 +137,16 @@ static void
 answer_cancel(swamp__ticket *ticket, const char *run_id, int accepted, const char *status,
               const char *instance_id)
 {
-    swamp__buf inside, text;
-    swamp__buf_init(&inside);
-    swamp__buf_init(&text);
+    swamp__buf members;
+    swamp__buf_init(&members);
+    swamp__buf_text(&members, "\"runId\":");
+    swamp__json_put_string(&members, run_id);
+    swamp__buf_text(&members, accepted ? ",\"accepted\":true" : ",\"accepted\":false");
+    swamp__json_put_member(&members, "status", status);
+    swamp__json_put_member(&members, "instanceId", instance_id);
     /* A new frame with an id: its members stand at the top, never in a `payload` (PROTOCOL, introduction). */
-    swamp__buf_text(&inside, "\"runId\":");
-    swamp__json_put_string(&inside, run_id);
-    swamp__buf_text(&inside, accepted ? ",\"accepted\":true" : ",\"accepted\":false");
-    swamp__json_put_member(&inside, "status", status);
-    swamp__json_put_member(&inside, "instanceId", instance_id);
-    if (swamp__buf_status(&inside) == SWAMP_OK)
-        swamp__answer_plain(&text, "run.cancel", ticket->id, inside.data, inside.len);
-    else
-        text.failed = 1;
-    swamp__ticket_answer(ticket, &text);
-    swamp__buf_free(&text);
-    swamp__buf_free(&inside);
+    swamp__ticket_members(ticket, "run.cancel", &members);
+    swamp__buf_free(&members);
 }
 
 static void
@@ -165,9 +159,7 @@ abandon_cancel(swamp__ticket *ticket)
 static void
 tell_cancelled(swamp__cancel_job *job, void *user)
 {
-    swamp__ticket *ticket = user;
-    ticket->job = NULL;
-    ticket->abandoned = NULL;
+    swamp__ticket *ticket = swamp__ticket_unbind(user);
     switch (job->ask.question.status) {
     case SWAMP_OK:
         answer_cancel(ticket, job->run_id, 1, "running", job->owner);
@@ -209,6 +201,5 @@ swamp__cancel_ask(swamp__ticket *ticket, const swamp__request *request)
     }
     job->told = tell_cancelled;
     job->user = ticket;
-    ticket->job = job;
-    ticket->abandoned = abandon_cancel;
+    swamp__ticket_bind(ticket, job, abandon_cancel);
 }

@@ -72,31 +72,34 @@ swamp__here_history_get(swamp__instance *instance, const char *id_or_name, swamp
     return swamp__run_build(out, &owned, run->run_json, run->run_json_len, SWAMP_STORE_VALUE_MAX);
 }
 
-typedef struct rows {
-    swamp__instance *instance;
+/* The runs that a list asks for, in the registry's order: oldest first. */
+typedef struct wanted_runs {
     const swamp__request *request;
-    swamp__buf *out;
-    size_t left; /* matching runs older than the newest `limit` are skipped */
-    size_t skip;
-} rows;
+    const swamp_run **runs; /* NULL: only counted */
+    size_t count;
+} wanted_runs;
 
 static int
-is_wanted(const rows *list, const swamp_run *run)
+is_wanted(const swamp__request *request, const swamp_run *run)
 {
     if (run->state == SWAMP__RUN_ADMITTED || run->state == SWAMP__RUN_CLEANING)
         return 0;
-    if (list->request->only_active && run->state == SWAMP__RUN_FINISHED)
+    if (request->only_active && run->state == SWAMP__RUN_FINISHED)
         return 0;
-    return !list->request->workflow[0] ||
-           (run->resource_name && strcmp(run->resource_name, list->request->workflow) == 0);
+    return !request->workflow[0] ||
+           (run->resource_name && strcmp(run->resource_name, request->workflow) == 0);
 }
 
 static int
-count_row(const char *key, void *value, void *user)
+take_wanted(const char *key, void *value, void *user)
 {
     (void)key;
-    rows *list = user;
-    list->left += (size_t)is_wanted(list, value);
+    wanted_runs *wanted = user;
+    if (!is_wanted(wanted->request, value))
+        return 0;
+    if (wanted->runs)
+        wanted->runs[wanted->count] = value;
+    wanted->count++;
     return 0;
 }
 
@@ -108,7 +111,6 @@ put_members(const swamp__instance *instance, const swamp_run *run, swamp__buf *r
     int is_active = run->state != SWAMP__RUN_FINISHED;
     int is_workflow = strncmp(run->kind, "workflow", 8) == 0;
     char heartbeat_at[SWAMP__ISO_SIZE];
-    swamp__buf_text(row, "{");
     swamp__json_put_member(row, "id", run->id);
     swamp__json_put_member(row, "runKind", run->kind);
     swamp__buf_text(row, ",\"modelType\":null,\"methodName\":null");
@@ -134,48 +136,24 @@ put_members(const swamp__instance *instance, const swamp_run *run, swamp__buf *r
     swamp__json_put_member(row, "initiatedBy", run->principal);
 }
 
-/* Prepends, since the registry is in order of insertion and the newest run comes first. */
-static int
-put_row(const char *key, void *value, void *user)
-{
-    (void)key;
-    rows *list = user;
-    const swamp_run *run = value;
-    if (!is_wanted(list, run))
-        return 0;
-    if (list->skip) {
-        list->skip--;
-        return 0;
-    }
-    swamp__buf row, all;
-    swamp__buf_init(&row);
-    swamp__buf_init(&all);
-    put_members(list->instance, run, &row);
-    swamp__buf_text(&row, list->out->len ? "}," : "}");
-    swamp__buf_append(&all, row.data, row.len);
-    swamp__buf_append(&all, list->out->data, list->out->len);
-    all.failed |= row.failed | list->out->failed;
-    swamp__buf_free(&row);
-    swamp__buf_free(list->out);
-    *list->out = all;
-    return 0;
-}
-
 int
 swamp__here_history_list(swamp__instance *instance, const swamp__request *request, swamp__buf *out)
 {
-    swamp__buf found;
-    swamp__buf_init(&found);
-    rows list = {.instance = instance, .request = request, .out = &found};
+    wanted_runs wanted = {.request = request};
     size_t limit = request->limit ? request->limit : SWAMP__HISTORY_LIMIT;
-    swamp__map_each(instance->registry->runs, count_row, &list);
-    list.skip = list.left > limit ? list.left - limit : 0;
-    swamp__map_each(instance->registry->runs, put_row, &list);
+    swamp__map_each(instance->registry->runs, take_wanted, &wanted);
+    wanted.runs = swamp__calloc(wanted.count + 1, sizeof *wanted.runs);
+    if (!wanted.runs)
+        return SWAMP_E_NOMEM;
+    wanted.count = 0;
+    swamp__map_each(instance->registry->runs, take_wanted, &wanted);
     swamp__buf_text(out, "[");
-    if (found.len)
-        swamp__buf_append(out, found.data, found.len);
+    for (size_t i = 0; i < wanted.count && i < limit; i++) { /* the newest first */
+        swamp__buf_text(out, i ? ",{" : "{");
+        put_members(instance, wanted.runs[wanted.count - 1 - i], out);
+        swamp__buf_text(out, "}");
+    }
     swamp__buf_text(out, "]");
-    out->failed |= found.failed;
-    swamp__buf_free(&found);
+    swamp__free(wanted.runs);
     return swamp__buf_status(out);
 }

@@ -10,8 +10,8 @@
 #include "../run/reaper.h"
 #include "../util/alloc.h"
 #include "../util/clock.h"
-#include "../wire/answer.h"
 #include "../util/utf8.h"
+#include "../wire/answer.h"
 #include "../wire/request.h"
 #include "../wire/ws.h"
 #include "instance.h"
@@ -53,8 +53,8 @@ typedef struct swamp__ticket {
     swamp__link link; /* in conn->tickets */
     swamp__conn *conn;
     int type; /* SWAMP__REQ_... */
-    void (*abandoned)(
-        struct swamp__ticket *ticket); /* the job shall forget the ticket, which is freed then */
+    /* The job shall forget the ticket, which is freed then. */
+    void (*abandoned)(struct swamp__ticket *ticket);
     void *job;
     const char *run_id; /* of a pending attach: borrowed from the job, for cancel by request id; else NULL */
     char id[];
@@ -158,23 +158,26 @@ void swamp__ticks_runs(swamp__instance *instance); /* a run was admitted: look f
 
 /* conn.c */
 void swamp__conn_want(swamp__conn *conn);
-void swamp__conn_put(swamp__conn *conn,
-                     const swamp__buf *text); /* one answer's text; a failed buf closes the connection */
+/* One answer's text; a failed buf closes the connection. */
+void swamp__conn_put(swamp__conn *conn, const swamp__buf *text);
 void swamp__conn_close(swamp__conn *conn, int code, const char *reason);
-int swamp__conn_drained(
-    const swamp__conn *conn); /* nothing is left to take, nothing is asked but who has a run */
+/* Nothing is left to take, and nothing is asked but who has a run. */
+int swamp__conn_drained(const swamp__conn *conn);
 void swamp__conn_error(swamp__conn *conn, const char *id, const char *code, const char *message,
                        const swamp__answer_error_extra *extra);
 
 /* request.c */
 swamp__ticket *swamp__ticket_new(swamp__conn *conn, const swamp__request *request); /* NULL: out of memory */
+/* To the job that will answer it; abandoned: the job shall forget the ticket. */
+void swamp__ticket_bind(swamp__ticket *ticket, void *job, void (*abandoned)(swamp__ticket *ticket));
+swamp__ticket *swamp__ticket_unbind(swamp__ticket *ticket); /* for its answer; returns ticket; NULL is fine */
 void swamp__ticket_close(swamp__ticket *ticket);
-void swamp__ticket_error(swamp__ticket *ticket, const char *code,
-                         const char *message); /* answers and closes */
-void swamp__ticket_retry(swamp__ticket *ticket, const char *code,
-                         const char *message);                            /* the same, with retryAfterMs */
-void swamp__ticket_answer(swamp__ticket *ticket, const swamp__buf *text); /* answers and closes */
-/* {"type":TYPE,"id":ID,"payload":{MEMBERS}}, and closes. */
+/* These answer and close. retry: an error with retryAfterMs. members: {"type":TYPE,"id":ID,MEMBERS}; payload: the
+ * same as "payload":{MEMBERS}. */
+void swamp__ticket_error(swamp__ticket *ticket, const char *code, const char *message);
+void swamp__ticket_retry(swamp__ticket *ticket, const char *code, const char *message);
+void swamp__ticket_answer(swamp__ticket *ticket, const swamp__buf *text);
+void swamp__ticket_members(swamp__ticket *ticket, const char *type, const swamp__buf *members);
 void swamp__ticket_payload(swamp__ticket *ticket, const char *type, const swamp__buf *members);
 swamp__ticket *swamp__ticket_find(swamp__conn *conn, const char *id);
 void swamp__request_take(swamp__conn *conn, const char *text, size_t len, int binary);
@@ -182,11 +185,12 @@ void swamp__request_take(swamp__conn *conn, const char *text, size_t len, int bi
 /* viewer.c */
 /* Follows a run from after_seq on: the ticket's job from now on. SWAMP_OK, SWAMP_E_NOMEM. */
 int swamp__viewer_new(swamp_run *run, swamp__ticket *ticket, uint64_t after_seq, int attached);
-/* Appends frames, at most up to out->len == limit, or one larger frame if out->len == base. */
 #define SWAMP__VIEWER_MORE 1
 #define SWAMP__VIEWER_FULL 2  /* the next frame does not fit */
 #define SWAMP__VIEWER_IDLE 3  /* it stands at the head */
 #define SWAMP__VIEWER_ENDED 4 /* the terminal frame was appended; the viewer is gone */
+/* Appends frames until `slice` bytes have come, and no more than SWAMP__BATCH_BYTES behind `base` but for one frame
+ * that alone is larger. */
 int swamp__viewer_fill(swamp__viewer *viewer, swamp__buf *out, size_t base, size_t slice);
 void swamp__viewer_cancel(swamp__ticket *ticket); /* the run that this ticket's viewer follows */
 void swamp__viewers_changed(swamp__instance *instance, swamp_run *run); /* through the coalescing window */
@@ -197,8 +201,8 @@ int swamp__viewers_init_run(swamp__instance *instance, swamp_run *run); /* SWAMP
 /* start.c */
 void swamp__start_ask(swamp__ticket *ticket, const swamp__request *request);
 void swamp__start_admitted(swamp__instance *instance, swamp_run *run, int status);
-void
-swamp__start_cancel(swamp__ticket *ticket); /* `cancel` with the id of a start, whatever has become of it */
+/* `cancel` with the id of a start, whatever has become of it. */
+void swamp__start_cancel(swamp__ticket *ticket);
 /* The instance takes no runs any more: those that the host has not resolved are told so, without waiting for it. */
 void swamp__start_refuse_all(swamp__instance *instance);
 void swamp__start_free_all(swamp__instance *instance);
@@ -206,8 +210,8 @@ void swamp__start_free_all(swamp__instance *instance);
 /* errand.c */
 /* Hands work out. Takes errand->answered; errand is zeroed else. SWAMP_OK, SWAMP_E_NOMEM (errand untouched). */
 int swamp__errand_send(swamp__instance *instance, swamp__errand *errand, swamp_work *work);
-void
-swamp__errand_forget(swamp__errand *errand); /* the answer is not wanted any more; does not free the struct */
+/* The answer is not wanted any more; does not free the struct. */
+void swamp__errand_forget(swamp__errand *errand);
 
 /* attach.c */
 void swamp__attach_ask(swamp__ticket *ticket, const swamp__request *request);
@@ -218,22 +222,22 @@ int swamp__attach_init(swamp__instance *instance);
 void swamp__attach_destroy(swamp__instance *instance);
 
 /* cancel.c */
-void swamp__cancel_frame(swamp__conn *conn,
-                         const swamp__request *request); /* `cancel`: no answer of its own */
-void swamp__cancel_ask(swamp__ticket *ticket, const swamp__request *request); /* `run.cancel` */
-/* A run of this instance; 1: it will end, 0: it has ended already. interrupt_reason: static, NULL: a person's
- * wish. */
+/* `cancel`: no answer of its own. */
+void swamp__cancel_frame(swamp__conn *conn, const swamp__request *request);
+/* `run.cancel` */
+void swamp__cancel_ask(swamp__ticket *ticket, const swamp__request *request);
+/* A run of this instance; 1: it will end, 0: it has ended already. interrupt_reason: static, NULL: a person's wish. */
 int swamp__cancel_run(swamp__instance *instance, swamp_run *run, const char *reason,
                       const char *interrupt_reason);
 void swamp__cancel_hand_out(swamp__instance *instance, swamp_run *run, const char *reason);
-/* A run that is not here: leaves a request with its owner. answered(user, ...) once, unless user is NULL. */
+/* A run that is not here: leaves a request with its owner. told(job, user) once, unless user is NULL. */
 typedef struct swamp__cancel_job swamp__cancel_job;
 struct swamp__cancel_job {
     swamp__ask ask;
     char run_id[65], owner[65], status[16];
     char requested_by[129], reason[SWAMP__REASON_MAX + 1];
     int64_t asked_unix_ms;
-    void (*told)(swamp__cancel_job *job, void *user); /* not called when user is NULL */
+    void (*told)(swamp__cancel_job *job, void *user);
     void *user;
 };
 swamp__cancel_job *swamp__cancel_elsewhere(swamp__instance *instance, const char *run_id,
@@ -257,8 +261,8 @@ struct swamp__instances_job {
     void *user;
 };
 swamp__instances_job *swamp__instances_ask(swamp__instance *instance); /* NULL: out of memory */
-void swamp__instances_put_self(const swamp__instance *instance,
-                               swamp__buf *out); /* without a store: one row */
+/* Without a store: one row. */
+void swamp__instances_put_self(const swamp__instance *instance, swamp__buf *out);
 
 /* here.c: answers from the registry alone, for an instance without a store */
 int swamp__here_history_get(swamp__instance *instance, const char *id_or_name, swamp__buf *out,

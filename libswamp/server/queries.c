@@ -28,22 +28,8 @@ new_query(swamp__ticket *ticket)
     }
     asked->ticket = ticket;
     swamp__buf_init(&asked->found);
-    ticket->job = asked;
-    ticket->abandoned = abandon_query;
+    swamp__ticket_bind(ticket, asked, abandon_query);
     return asked;
-}
-
-/* The ticket to answer, with the query cut off from it; NULL: nobody waits any more. */
-static swamp__ticket *
-take_ticket(query *asked)
-{
-    swamp__ticket *ticket = asked->ticket;
-    asked->ticket = NULL;
-    if (ticket) {
-        ticket->job = NULL;
-        ticket->abandoned = NULL;
-    }
-    return ticket;
 }
 
 static void
@@ -102,7 +88,7 @@ static void
 take_history(swamp__ask *ask)
 {
     query *asked = (query *)ask;
-    swamp__ticket *ticket = take_ticket(asked);
+    swamp__ticket *ticket = swamp__ticket_unbind(asked->ticket);
     if (ticket)
         answer_history(ticket, ask->question.status, &asked->found, asked->matches);
     free_query(asked);
@@ -144,7 +130,7 @@ static void
 take_list(swamp__ask *ask)
 {
     query *asked = (query *)ask;
-    swamp__ticket *ticket = take_ticket(asked);
+    swamp__ticket *ticket = swamp__ticket_unbind(asked->ticket);
     if (ticket && ask->question.status == SWAMP_OK)
         answer_with(ticket, "run.history", "runs", &asked->found);
     else if (ticket)
@@ -191,9 +177,7 @@ abandon_instances(swamp__ticket *ticket)
 static void
 tell_instances(swamp__instances_job *job, void *user)
 {
-    swamp__ticket *ticket = user;
-    ticket->job = NULL;
-    ticket->abandoned = NULL;
+    swamp__ticket *ticket = swamp__ticket_unbind(user);
     if (job->ask.question.status == SWAMP_OK)
         answer_with(ticket, "cluster.instances", "instances", &job->rows);
     else
@@ -220,8 +204,7 @@ swamp__query_instances(swamp__ticket *ticket, const swamp__request *request)
     }
     job->told = tell_instances;
     job->user = ticket;
-    ticket->job = job;
-    ticket->abandoned = abandon_instances;
+    swamp__ticket_bind(ticket, job, abandon_instances);
 }
 
 /* server.version */
@@ -266,22 +249,18 @@ static void
 take_results(swamp__errand *errand, const swamp_work *work)
 {
     search *asked = (search *)errand;
-    swamp__ticket *ticket = asked->ticket;
-    if (ticket) {
-        ticket->job = NULL;
-        ticket->abandoned = NULL;
-        if (work && work->status == SWAMP_OK) {
-            swamp__buf data;
-            swamp__buf_init(&data);
-            swamp__buf_text(&data, "{\"query\":");
-            swamp__buf_append(&data, asked->query.data, asked->query.len);
-            swamp__json_put_member_raw(&data, "results", work->json, work->json_len);
-            swamp__buf_text(&data, "}");
-            answer_with(ticket, "workflow.search", "data", &data);
-            swamp__buf_free(&data);
-        } else {
-            swamp__ticket_error(ticket, "internal_error", "the list could not be made");
-        }
+    swamp__ticket *ticket = swamp__ticket_unbind(asked->ticket);
+    if (ticket && work && work->status == SWAMP_OK) {
+        swamp__buf data;
+        swamp__buf_init(&data);
+        swamp__buf_text(&data, "{\"query\":");
+        swamp__buf_append(&data, asked->query.data, asked->query.len);
+        swamp__json_put_member_raw(&data, "results", work->json, work->json_len);
+        swamp__buf_text(&data, "}");
+        answer_with(ticket, "workflow.search", "data", &data);
+        swamp__buf_free(&data);
+    } else if (ticket) {
+        swamp__ticket_error(ticket, "internal_error", "the list could not be made");
     }
     free_search(asked);
 }
@@ -314,6 +293,5 @@ swamp__query_search(swamp__ticket *ticket, const swamp__request *request)
         return;
     }
     asked->ticket = ticket;
-    ticket->job = asked;
-    ticket->abandoned = abandon_search;
+    swamp__ticket_bind(ticket, asked, abandon_search);
 }

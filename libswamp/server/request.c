@@ -17,6 +17,24 @@ swamp__ticket_new(swamp__conn *conn, const swamp__request *request)
 }
 
 void
+swamp__ticket_bind(swamp__ticket *ticket, void *job, void (*abandoned)(swamp__ticket *ticket))
+{
+    ticket->job = job;
+    ticket->abandoned = abandoned;
+}
+
+swamp__ticket *
+swamp__ticket_unbind(swamp__ticket *ticket)
+{
+    if (ticket) {
+        ticket->job = NULL;
+        ticket->abandoned = NULL;
+        ticket->run_id = NULL; /* it was the job's */
+    }
+    return ticket;
+}
+
+void
 swamp__ticket_close(swamp__ticket *ticket)
 {
     ticket->conn->ticket_count--;
@@ -48,21 +66,28 @@ swamp__ticket_answer(swamp__ticket *ticket, const swamp__buf *text)
 }
 
 void
-swamp__ticket_payload(swamp__ticket *ticket, const char *type, const swamp__buf *members)
+swamp__ticket_members(swamp__ticket *ticket, const char *type, const swamp__buf *members)
 {
-    swamp__buf inside, text;
-    swamp__buf_init(&inside);
+    swamp__buf text;
     swamp__buf_init(&text);
-    swamp__buf_text(&inside, "\"payload\":{");
-    swamp__buf_append(&inside, members->data, members->len);
-    swamp__buf_text(&inside, "}");
-    inside.failed |= members->failed;
-    if (swamp__buf_status(&inside) == SWAMP_OK)
-        swamp__answer_plain(&text, type, ticket->id, inside.data, inside.len);
+    if (swamp__buf_status(members) == SWAMP_OK)
+        swamp__answer_plain(&text, type, ticket->id, members->data, members->len);
     else
         text.failed = 1;
     swamp__ticket_answer(ticket, &text);
     swamp__buf_free(&text);
+}
+
+void
+swamp__ticket_payload(swamp__ticket *ticket, const char *type, const swamp__buf *members)
+{
+    swamp__buf inside;
+    swamp__buf_init(&inside);
+    swamp__buf_text(&inside, "\"payload\":{");
+    swamp__buf_append(&inside, members->data, members->len);
+    swamp__buf_text(&inside, "}");
+    inside.failed |= members->failed;
+    swamp__ticket_members(ticket, type, &inside);
     swamp__buf_free(&inside);
 }
 

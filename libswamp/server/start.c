@@ -25,10 +25,7 @@ free_start(start *asked)
 {
     if (!asked)
         return;
-    if (asked->ticket) {
-        asked->ticket->job = NULL;
-        asked->ticket->abandoned = NULL;
-    }
+    swamp__ticket_unbind(asked->ticket);
     swamp__errand_forget(&asked->errand);
     if (swamp__link_linked(&asked->link)) {
         swamp__link_remove(&asked->link);
@@ -76,12 +73,8 @@ swamp__start_cancel(swamp__ticket *ticket)
 static swamp__ticket *
 take_ticket(start *asked)
 {
-    swamp__ticket *ticket = asked->ticket;
+    swamp__ticket *ticket = swamp__ticket_unbind(asked->ticket);
     asked->ticket = NULL;
-    if (ticket) {
-        ticket->job = NULL;
-        ticket->abandoned = NULL;
-    }
     return ticket;
 }
 
@@ -303,8 +296,7 @@ new_start(swamp__ticket *ticket, const swamp__request *request)
     swamp__id_v7(asked->run_id, world->unix_ms(world->self), world->random(world->self),
                  world->random(world->self));
     asked->ticket = ticket;
-    ticket->job = asked;
-    ticket->abandoned = abandon_start;
+    swamp__ticket_bind(ticket, asked, abandon_start);
     swamp__list_push(&instance->starts, &asked->link);
     instance->start_count++;
     return asked;

@@ -50,8 +50,7 @@ swamp__viewer_new(swamp_run *run, swamp__ticket *ticket, uint64_t after_seq, int
     viewer->run = swamp__run_ref(run);
     viewer->cursor.next_seq = after_seq + 1;
     viewer->attached = attached;
-    ticket->job = viewer;
-    ticket->abandoned = abandon_viewer;
+    swamp__ticket_bind(ticket, viewer, abandon_viewer);
     swamp__list_push(&run->viewers, &viewer->run_link);
     run->viewer_count++;
     ticket->conn->instance->viewer_count++;
