@@ -397,6 +397,17 @@ swamp__sqlite_wal_pages(const swamp__sqlite *db)
 }
 
 int
+swamp__sqlite_sync_wal(swamp__sqlite *db)
+{
+    sqlite3_file *wal = NULL;
+    int code = sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
+
+    if (code == SQLITE_OK && wal && wal->pMethods)
+        code = wal->pMethods->xSync(wal, SQLITE_SYNC_NORMAL);
+    return code == SQLITE_OK ? SWAMP_OK : fail(db, code);
+}
+
+int
 swamp__sqlite_checkpoint(swamp__sqlite *db, int truncate)
 {
     int mode = truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE;

@@ -36,6 +36,8 @@ int swamp__sqlite_commit(swamp__sqlite *db, const swamp_store_op *ops, size_t co
 
 uint32_t
 swamp__sqlite_wal_pages(const swamp__sqlite *db); /* in the WAL after this connection's last commit */
+/* Waits until the disk has the WAL as it is now; no lock is needed. SWAMP_OK, < 0. */
+int swamp__sqlite_sync_wal(swamp__sqlite *db);
 /* Under the sidecar lock. `truncate` waits for readers up to the deadline. SWAMP_OK, SWAMP_E_TIMEOUT
  * (readers), < 0. */
 int swamp__sqlite_checkpoint(swamp__sqlite *db, int truncate);

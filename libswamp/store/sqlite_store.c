@@ -21,11 +21,11 @@
 #define OPEN_MADE_US 500000      /* for the lock, where nothing is to be made */
 #define CLOSE_TIMEOUT_US 1000000 /* for the lock; then the WAL is left for the next one */
 /*
- * Pages of WAL after a commit: 4 MiB, the checkpointer's to copy back; 16 MiB, anybody's, waiting for
+ * Pages of WAL after a commit: 8 MiB, the checkpointer's to copy back; 32 MiB, anybody's, waiting for
  * readers; 128 MiB, a reader holds them and somebody should look.
  */
-#define WAL_PAGES 1000
-#define WAL_PAGES_MANY 4000
+#define WAL_PAGES 2000
+#define WAL_PAGES_MANY 8000
 #define WAL_PAGES_STUCK 32000
 #define CHECKPOINT_MIN_US 50000 /* what a commit must have left of its time for a checkpoint */
 #define CHECKPOINT_WAIT_US 100000
@@ -219,15 +219,18 @@ check_in_place(struct sqlite_store *store)
 }
 
 /*
- * Is a checkpoint this process's to do? The role keeps processes from doing it by turns; it is a preference
- * and no safety: that is the lock. So a checkpointer that is stopped, or never commits, is passed over when
- * the WAL gets long.
+ * After a commit: is a checkpoint due, and this process's to do? The role keeps processes from doing it by turns; it
+ * is a preference and no safety: that is the lock. So a checkpointer that is stopped, or never commits, is passed over
+ * when the WAL gets long.
  */
 static int
-is_checkpoint_due(struct sqlite_store *store, uint32_t pages)
+is_checkpoint_due(struct sqlite_store *store, const struct lane *lane, int64_t deadline_us)
 {
+    uint32_t pages = swamp__sqlite_wal_pages(lane->db);
     int due = 0;
 
+    if (deadline_us - swamp__clock_monotonic_us() < CHECKPOINT_MIN_US)
+        return 0;
     pthread_mutex_lock(&store->mutex);
     if (pages < store->tried_at_pages)
         store->tried_at_pages = 0; /* the WAL was begun anew */
@@ -241,31 +244,6 @@ is_checkpoint_due(struct sqlite_store *store, uint32_t pages)
 out:
     pthread_mutex_unlock(&store->mutex);
     return due;
-}
-
-/* After a commit, still under the sidecar lock: without a writer there is no race with a reset of the WAL. */
-static void
-copy_wal_back(struct sqlite_store *store, struct lane *lane, int64_t deadline_us)
-{
-    int64_t now_us = swamp__clock_monotonic_us();
-    uint32_t pages = swamp__sqlite_wal_pages(lane->db);
-    char line[WHY_SIZE];
-    int rc;
-
-    if (deadline_us - now_us < CHECKPOINT_MIN_US || !is_checkpoint_due(store, pages))
-        return;
-    if (deadline_us > now_us + CHECKPOINT_WAIT_US)
-        deadline_us = now_us + CHECKPOINT_WAIT_US;
-    swamp__sqlite_set_deadline(lane->db, deadline_us);
-    rc = swamp__sqlite_checkpoint(lane->db, pages >= WAL_PAGES_MANY);
-    if (rc == SWAMP_E_TIMEOUT && pages >= WAL_PAGES_STUCK) {
-        snprintf(line, sizeof line,
-                 "store %s: a long read keeps %u MiB of WAL from being copied back; find and end it",
-                 store->path.file, pages / 256);
-        complain(store, line);
-    } else if (rc < 0 && rc != SWAMP_E_TIMEOUT) {
-        complain(store, swamp__sqlite_message(lane->db));
-    }
 }
 
 /* SWAMP_OK: the lock is held and the file is the one that was opened. */
@@ -290,6 +268,38 @@ lock_for_write(struct sqlite_store *store, struct lane *lane, int64_t deadline_u
     return rc;
 }
 
+/*
+ * After a commit that made the WAL long. Most of what a checkpoint takes is waiting for the disk to have the WAL. That
+ * is done first and without the sidecar lock, so that others commit meanwhile; the copying is done under it: without a
+ * writer there is no race with a reset of the WAL.
+ */
+static void
+copy_wal_back(struct sqlite_store *store, struct lane *lane, int64_t deadline_us)
+{
+    uint32_t pages = swamp__sqlite_wal_pages(lane->db);
+    char line[WHY_SIZE];
+    int rc = swamp__sqlite_sync_wal(lane->db);
+    int64_t wait_us = swamp__clock_monotonic_us() + CHECKPOINT_WAIT_US;
+
+    if (deadline_us > wait_us)
+        deadline_us = wait_us; /* the commit is done, and its caller waits for nothing else */
+    if (rc == SWAMP_OK) {
+        if (swamp__file_lock_take(&lane->lock, deadline_us) < 0)
+            return; /* tried again when the WAL has grown by another round */
+        swamp__sqlite_set_deadline(lane->db, deadline_us);
+        rc = swamp__sqlite_checkpoint(lane->db, pages >= WAL_PAGES_MANY);
+        swamp__file_lock_leave(&lane->lock);
+    }
+    if (rc == SWAMP_E_TIMEOUT && pages >= WAL_PAGES_STUCK) {
+        snprintf(line, sizeof line,
+                 "store %s: a long read keeps %u MiB of WAL from being copied back; find and end it",
+                 store->path.file, pages / 256);
+        complain(store, line);
+    } else if (rc < 0 && rc != SWAMP_E_TIMEOUT) {
+        complain(store, swamp__sqlite_message(lane->db));
+    }
+}
+
 static int
 commit_records(void *self, const swamp_store_op *ops, size_t count, int timeout_ms, uint64_t *revision,
                size_t *failed)
@@ -298,6 +308,7 @@ commit_records(void *self, const swamp_store_op *ops, size_t count, int timeout_
     int64_t deadline_us = deadline_after_ms(timeout_ms);
     struct lane *lane;
     int rc = borrow_lane(store, deadline_us, &lane);
+    int is_due = 0;
 
     if (rc < 0)
         return rc;
@@ -310,8 +321,10 @@ commit_records(void *self, const swamp_store_op *ops, size_t count, int timeout_
     if (rc < 0)
         complain(store, swamp__sqlite_message(lane->db));
     else if (rc == SWAMP_OK)
-        copy_wal_back(store, lane, deadline_us);
+        is_due = is_checkpoint_due(store, lane, deadline_us);
     swamp__file_lock_leave(&lane->lock);
+    if (is_due)
+        copy_wal_back(store, lane, deadline_us);
     return_lane(store, lane, rc);
     return rc;
 }

@@ -206,7 +206,7 @@ work_elect(const char *path, const char *argument)
                          .condition = SWAMP_STORE_ANY};
 
     (void)argument;
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < 60; i++) {
         memset(value, 'a' + i % 26, sizeof value); /* SQLite does not write again what did not change */
         if (swamp_store_commit(store, &op, 1, TIMEOUT_MS, NULL, NULL) != SWAMP_OK)
             return 1;
