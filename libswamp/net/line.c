@@ -10,7 +10,7 @@
 #include <string.h>
 #include <swamp/status.h>
 #include "../util/alloc.h"
-#include "../util/buf.h"
+#include "../wire/pieces.h"
 #include "context.h"
 #include "tls.h"
 
@@ -36,7 +36,6 @@ struct swamp__line {
     swamp__line_events events;
     int orphan; /* nobody listens any more */
     const char *token, *literal;
-    size_t max_message;
     int opening;   /* inside swamp__line_open() */
     int destroyed; /* ... and it has ended there */
     int opened, paused;
@@ -45,7 +44,7 @@ struct swamp__line {
     int finished;   /* a close frame was sent or received: nothing is written after it */
     int close_code; /* ours */
     swamp__list outbox;
-    swamp__buf message;
+    swamp__pieces message;
     swamp__timer flush;
     swamp__line_end how;
     char why[WHY_SIZE];
@@ -85,7 +84,7 @@ free_line(swamp__line *line)
     while ((link = swamp__list_pop(&line->outbox)))
         swamp__free(SWAMP__OF(link, outgoing, link));
     swamp__timer_destroy(swamp__loop_world(line->end.loop)->timers, &line->flush);
-    swamp__buf_free(&line->message);
+    swamp__pieces_free(&line->message);
     swamp__free(line);
 }
 
@@ -199,46 +198,38 @@ write_next(swamp__line *line, struct lws *wsi)
 
 /* 1: the message is whole. */
 static int
-gather(swamp__line *line, struct lws *wsi, const char *piece, size_t len)
+gather(swamp__line *line, const swamp__piece *piece, const char **text, size_t *len)
 {
-    size_t rest = lws_remaining_packet_payload(wsi);
+    int rc = swamp__pieces_add(&line->message, piece, text, len);
 
-    if (lws_is_first_fragment(wsi))
-        swamp__buf_clear(&line->message);
-    if (rest > line->max_message || line->message.len + len + rest > line->max_message) {
+    if (rc == SWAMP_E_TOO_BIG) {
         snprintf(line->why, sizeof(line->why), "the server sent a message of more than %zu bytes",
-                 line->max_message);
+                 line->message.max);
         begin_close(line, CLOSE_TOO_BIG);
-        return 0;
-    }
-    if (line->message.len == 0 && rest > 0)
-        swamp__buf_reserve(&line->message, len + rest);
-    swamp__buf_append(&line->message, piece, len);
-    if (swamp__buf_status(&line->message) < 0) {
+    } else if (rc == SWAMP_E_NOMEM) {
         snprintf(line->why, sizeof(line->why), "out of memory");
         kill_line(line);
-        return 0;
     }
-    return rest == 0 && lws_is_final_fragment(wsi);
+    return rc == SWAMP__PIECES_WHOLE;
 }
 
 static int
-read_piece(swamp__line *line, struct lws *wsi, const char *piece, size_t len)
+read_piece(swamp__line *line, struct lws *wsi, const char *bytes, size_t len)
 {
     int binary = lws_frame_is_binary(wsi);
+    swamp__piece piece = {bytes, len, lws_remaining_packet_payload(wsi), lws_is_first_fragment(wsi),
+                          lws_is_final_fragment(wsi)};
+    const char *text;
+    size_t text_len;
 
     if (line->orphan || line->closing || line->finished)
         return 0;
     line->events.alive(line->events.user);
-    if (line->orphan || !gather(line, wsi, piece, len))
+    if (line->orphan || !gather(line, &piece, &text, &text_len))
         return 0;
     if (!binary) /* PROTOCOL 1: text frames; others mean nothing */
-        line->events.message(line->events.user, line->message.data ? line->message.data : "",
-                             line->message.len);
-    if (line->message.cap > KEPT_BYTES)
-        swamp__buf_free(&line->message);
-    else
-        swamp__buf_clear(&line->message);
+        line->events.message(line->events.user, text, text_len);
+    swamp__pieces_clear(&line->message);
     return 0;
 }
 
@@ -347,9 +338,8 @@ swamp__line_open(swamp__loop *loop, const swamp__line_target *target, const swam
     line->events = *events;
     line->token = target->token;
     line->literal = target->literal;
-    line->max_message = target->max_message;
     swamp__list_init(&line->outbox);
-    swamp__buf_init(&line->message);
+    swamp__pieces_init(&line->message, target->max_message, KEPT_BYTES);
     if (swamp__timer_init(swamp__loop_world(loop)->timers, &line->flush, on_flush_over) < 0) {
         swamp__free(line);
         return NULL;

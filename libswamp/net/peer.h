@@ -5,6 +5,7 @@
 #include "../server/instance.h"
 #include "../util/buf.h"
 #include "../util/list.h"
+#include "../wire/pieces.h"
 #include "context.h"
 #include "listen.h"
 
@@ -17,9 +18,9 @@ typedef struct swamp__peer {
     struct lws *wsi;  /* NULL: not yet adopted, or closed: must not be touched any more */
 
     /* WebSocket: serve.c */
-    swamp__conn *conn;  /* from the decision on the upgrade on */
-    swamp__buf message; /* pieces that came so far */
-    swamp__timer flush; /* runs while closing */
+    swamp__conn *conn;     /* from the decision on the upgrade on */
+    swamp__pieces message; /* what came of it so far */
+    swamp__timer flush;    /* runs while closing */
     int upgraded, paused;
     int held;       /* not read while libwebsockets keeps bytes of ours: see hold_reading() */
     int closing;    /* we shall send a close frame */

@@ -146,41 +146,32 @@ hand_over(swamp__peer *peer, const char *text, size_t len, int binary)
         swamp__conn_message(peer->conn, text, len, binary);
     else
         begin_close(peer, CLOSE_BAD_TEXT, "the message is not UTF-8");
-    if (peer->message.cap > KEPT_BYTES)
-        swamp__buf_free(&peer->message);
-    else
-        swamp__buf_clear(&peer->message);
+    swamp__pieces_clear(&peer->message);
 }
 
-/* Also an unfragmented message comes in pieces. Its length is known from the first one: too big is refused at
- * once. */
+/* Too big is refused as soon as a frame's header says so. */
 static int
-read_piece(swamp__peer *peer, struct lws *wsi, const char *piece, size_t len)
+read_piece(swamp__peer *peer, struct lws *wsi, const char *bytes, size_t len)
 {
     int binary = lws_frame_is_binary(wsi);
-    size_t rest = lws_remaining_packet_payload(wsi);
+    swamp__piece piece = {bytes, len, lws_remaining_packet_payload(wsi), lws_is_first_fragment(wsi),
+                          lws_is_final_fragment(wsi)};
+    const char *text;
+    size_t text_len;
 
     if (peer->closing || peer->finished)
         return 0;
     swamp__conn_alive(peer->conn);
-    if (lws_is_first_fragment(wsi))
-        swamp__buf_clear(&peer->message);
-    if (rest > SWAMP__MESSAGE_MAX || peer->message.len + len + rest > SWAMP__MESSAGE_MAX) {
-        swamp__buf_free(&peer->message);
+    switch (swamp__pieces_add(&peer->message, &piece, &text, &text_len)) {
+    case SWAMP__PIECES_WHOLE:
+        hand_over(peer, text, text_len, binary);
+        break;
+    case SWAMP_E_TOO_BIG:
         begin_close(peer, CLOSE_TOO_BIG, "message too big");
-        return 0;
-    }
-    if (rest == 0 && peer->message.len == 0 && lws_is_final_fragment(wsi)) {
-        hand_over(peer, piece ? piece : "", len,
-                  binary); /* the whole message in one piece: nothing to copy */
-        return 0;
-    }
-    swamp__buf_append(&peer->message, piece, len);
-    if (swamp__buf_status(&peer->message) < 0) {
-        swamp__buf_free(&peer->message);
+        break;
+    case SWAMP_E_NOMEM:
         begin_close(peer, CLOSE_INTERNAL, "out of memory");
-    } else if (rest == 0 && lws_is_final_fragment(wsi)) {
-        hand_over(peer, peer->message.data, peer->message.len, binary);
+        break;
     }
     return 0;
 }
@@ -218,7 +209,7 @@ free_peer(swamp__peer *peer)
 {
     forget_connection(peer);
     swamp__timer_destroy(swamp__loop_world(peer->end.loop)->timers, &peer->flush);
-    swamp__buf_free(&peer->message);
+    swamp__pieces_free(&peer->message);
     swamp__buf_free(&peer->body);
     swamp__link_remove(&peer->link);
     swamp__listener_count(peer->listener, -1);
@@ -289,7 +280,7 @@ swamp__peer_open(swamp__listener *listener, swamp__list *peers, int fd)
     }
     peer->end = (swamp__end){loop, on_peer};
     peer->listener = listener;
-    swamp__buf_init(&peer->message);
+    swamp__pieces_init(&peer->message, SWAMP__MESSAGE_MAX, KEPT_BYTES);
     swamp__buf_init(&peer->body);
     swamp__list_push(peers, &peer->link);
     swamp__listener_count(listener, 1);

@@ -179,35 +179,6 @@ START_TEST(batches_arrive_byte_for_byte)
 }
 END_TEST
 
-START_TEST(messages_are_put_together_from_their_pieces)
-{
-    static char big[SWAMP__MESSAGE_MAX];
-    int fd;
-
-    net_start(&fixture, _i, NULL, NULL);
-    fd = raw_websocket(fixture.port);
-    raw_send(fd, RAW_TEXT, "one ", 4, 1);
-    raw_send(fd, RAW_FIN | RAW_PING, "", 0, 1);
-    raw_send(fd, RAW_CONTINUATION, "", 0, 1);
-    raw_send(fd, RAW_CONTINUATION, "two ", 4, 1);
-    raw_send(fd, RAW_FIN | RAW_CONTINUATION, "three", 5, 1);
-    core_await(&fixture.core, &fixture.core.messages, 1);
-    ck_assert_str_eq(fixture.core.last, "one two three");
-    raw_send(fd, RAW_FIN | RAW_TEXT, "", 0, 1);
-    core_await(&fixture.core, &fixture.core.messages, 2);
-    ck_assert_uint_eq(fixture.core.last_len, 0);
-    raw_send(fd, RAW_FIN | RAW_BINARY, "bin", 3, 1);
-    core_await(&fixture.core, &fixture.core.binaries, 1);
-    memset(big, 'b', sizeof(big));
-    raw_send(fd, RAW_FIN | RAW_TEXT, big, sizeof(big), 1); /* at the limit */
-    core_await(&fixture.core, &fixture.core.messages, 4);
-    ck_assert_uint_eq(fixture.core.last_len, sizeof(big));
-    close(fd);
-    core_await(&fixture.core, &fixture.core.freed, 1);
-    net_stop(&fixture);
-}
-END_TEST
-
 static void
 expect_close(int fd, int code)
 {
@@ -536,7 +507,6 @@ suite(void)
     tcase_add_loop_test(tc, compression_is_declined, 0, NET_LOOPS);
     tcase_add_loop_test(tc, a_bad_upgrade_header_ends_the_connection, 0, NET_LOOPS);
     tcase_add_loop_test(tc, batches_arrive_byte_for_byte, 0, NET_LOOPS);
-    tcase_add_loop_test(tc, messages_are_put_together_from_their_pieces, 0, NET_LOOPS);
     tcase_add_loop_test(tc, a_message_may_be_cut_inside_a_character, 0, NET_LOOPS);
     tcase_add_loop_test(tc, an_accepted_socket_holds_little_and_is_not_inherited, 0, NET_LOOPS);
     tcase_add_loop_test(tc, bytes_taken_are_counted_while_a_batch_is_under_way, 0, NET_LOOPS);

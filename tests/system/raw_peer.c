@@ -196,14 +196,12 @@ raw_accept_upgrade(int fd, char *request, size_t cap)
     raw_write(fd, answer, (size_t)len);
 }
 
-void
-raw_send(int fd, int opcode_and_fin, const void *payload, size_t len, int masked)
+size_t
+raw_put_frame(unsigned char *frame, int opcode_and_fin, const void *payload, size_t len, int masked)
 {
     static const unsigned char mask[4] = {0x12, 0x34, 0x56, 0x78};
-    unsigned char *frame = malloc(len + 14);
     size_t at = 2;
 
-    ck_assert_ptr_nonnull(frame);
     frame[0] = (unsigned char)opcode_and_fin;
     frame[1] = (unsigned char)((masked ? 0x80 : 0) | (len < 126 ? len : len <= 0xffff ? 126 : 127));
     for (int i = len < 126 ? 0 : len <= 0xffff ? 2 : 8; i > 0; i--)
@@ -214,7 +212,16 @@ raw_send(int fd, int opcode_and_fin, const void *payload, size_t len, int masked
     }
     for (size_t i = 0; i < len; i++)
         frame[at + i] = (unsigned char)(((const unsigned char *)payload)[i] ^ (masked ? mask[i % 4] : 0));
-    raw_write(fd, frame, at + len);
+    return at + len;
+}
+
+void
+raw_send(int fd, int opcode_and_fin, const void *payload, size_t len, int masked)
+{
+    unsigned char *frame = malloc(len + RAW_HEADER_MAX);
+
+    ck_assert_ptr_nonnull(frame);
+    raw_write(fd, frame, raw_put_frame(frame, opcode_and_fin, payload, len, masked));
     free(frame);
 }
 

@@ -12,6 +12,7 @@
 #define RAW_PING 9
 #define RAW_PONG 10
 #define RAW_FIN 0x80
+#define RAW_HEADER_MAX 14
 
 typedef struct raw_frame {
     int opcode, fin;
@@ -32,6 +33,8 @@ int raw_upgrade(int fd, const char *path, const char *host, const char *extra, c
 int raw_websocket(int port); /* connected and upgraded */
 /* Reads a client's request, and answers 101 as a server must. */
 void raw_accept_upgrade(int fd, char *request, size_t cap);
+/* Writes a frame to memory, at most RAW_HEADER_MAX bytes more than its payload; returns its size. */
+size_t raw_put_frame(unsigned char *frame, int opcode_and_fin, const void *payload, size_t len, int masked);
 void raw_send(int fd, int opcode_and_fin, const void *payload, size_t len, int masked);
 void raw_say(int fd, const char *text); /* a client's text message */
 void raw_read_frame(int fd, raw_frame *frame);
