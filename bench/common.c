@@ -148,6 +148,14 @@ bench_event_stamp(bench_event *event, uint64_t now_ns)
         event->at[i] = (char)('0' + now_ns % 10);
 }
 
+size_t
+bench_event_number(const bench_event *event, uint64_t seq, char *to)
+{
+    size_t open = event->len - 1; /* without its closing brace */
+    memcpy(to, event->text, open);
+    return open + (size_t)snprintf(to + open, BENCH_SEQ_MAX, ",\"seq\":%llu}", (unsigned long long)seq);
+}
+
 void
 bench_pace(uint64_t start_ns, uint64_t n, long rate)
 {

@@ -1,4 +1,4 @@
-/* What the benchmark programs share: options, clocks, a synthetic event, a client's WebSocket bytes, a process's cost. */
+/* What the benchmark programs share: options, clocks, a synthetic event, a process's cost. */
 #ifndef SWAMP_BENCH_COMMON_H
 #define SWAMP_BENCH_COMMON_H
 
@@ -38,17 +38,13 @@ typedef struct bench_event {
 void bench_event_make(bench_event *event, size_t size);
 void bench_event_stamp(bench_event *event, uint64_t now_ns);
 
+/* As it reaches a viewer: writes the text with its "seq":N to `to`, which has room for BENCH_SEQ_MAX bytes more than the
+ * event, and returns its bytes. */
+#define BENCH_SEQ_MAX 32
+size_t bench_event_number(const bench_event *event, uint64_t seq, char *to);
+
 /* Waits until it is the turn of event number `n` (from 0) at `rate` a second since `start_ns`; 0: never waits. */
 void bench_pace(uint64_t start_ns, uint64_t n, long rate);
-
-/* What a client says to a server on loopback. Each returns the bytes written to `to`. */
-#define BENCH_CLIENT_MAX 512
-int bench_connect(int port, int nonblocking);
-size_t bench_put_upgrade(char *to, int port);
-size_t bench_put_attach(char *to, const char *id, const char *run_id, uint64_t after_seq);
-
-/* The server's frame at `at`: bytes of its header and payload; 0: not whole yet. Ends the program on a masked one. */
-size_t bench_frame(const unsigned char *at, size_t len, size_t *header);
 
 /* Order statistics of latencies; sorts them. */
 uint64_t bench_percentile(uint64_t *list, size_t count, double percent);

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "host.h"
+#include "wire.h"
 
 #define ROUNDS_MAX 100
 
@@ -30,8 +31,8 @@ watch(int from_parent, int to_parent)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (read(from_parent, &place, sizeof(place)) != sizeof(place))
         _exit(1);
-    int fd = bench_connect(place.port, 0);
-    size_t len = bench_put_upgrade(text, place.port);
+    int fd = bench_connect(place.port, 0, 0);
+    size_t len = bench_put_upgrade(text, place.port, "/");
     if (fd < 0 || send(fd, text, len, 0) != (ssize_t)len || recv(fd, bytes, sizeof(bytes), 0) <= 0)
         bench_die("viewer");
     len = bench_put_attach(text, "request-000000", place.run_id, 0);
@@ -97,7 +98,7 @@ main(int argc, char **argv)
         if (child == 0)
             watch(to_child[0], from_child[1]);
     }
-    swamp_server *server = bench_start_server(argc, argv);
+    swamp_server *server = bench_start_server(argc, argv, NULL);
     swamp_run *run = bench_start_run(server);
     if (viewers)
         start_viewer(to_child, from_child, server, run);

@@ -25,29 +25,57 @@ log_line(int level, const char *line, void *user)
     fprintf(stderr, "%s\n", line);
 }
 
+swamp_store *
+bench_open_store(const char *path)
+{
+    swamp_store *store;
+    char *error = NULL;
+    int rc = path ? swamp_store_sqlite_open(&store, path, NULL, &error) : SWAMP_E_INVALID;
+    if (error)
+        fprintf(stderr, "%s\n", error);
+    bench_check(rc, NULL, "store");
+    return store;
+}
+
+static void
+choose_store(const char *path, swamp_store **out)
+{
+    if (path)
+        *out = bench_open_store(path);
+    else
+        bench_check(swamp_store_memory_open(out), NULL, "store");
+}
+
 swamp_server *
-bench_start_server(int argc, char **argv)
+bench_start_server(int argc, char **argv, swamp_store *store)
 {
     swamp_server_options options = {.size = sizeof(options)};
     swamp_server *server;
-    char *error = NULL;
+    char *error = NULL, url[64];
 
     options.port = (uint32_t)bench_number(argc, argv, "port", 0);
+    snprintf(url, sizeof(url), "ws://127.0.0.1:%u", options.port);
+    options.advertise_url = options.port ? url : NULL;
     options.max_connections = (uint32_t)bench_number(argc, argv, "connections", 0);
     options.run_log_events = (uint32_t)bench_number(argc, argv, "log-events", 0);
     options.run_log_bytes = (uint64_t)bench_number(argc, argv, "log-bytes", 0);
     options.log = log_line;
     options.log_level = SWAMP_LOG_WARN;
+    options.heartbeat_interval_ms = (uint32_t)bench_number(argc, argv, "beat", 0);
+    options.stale_ttl_ms = 5 * options.heartbeat_interval_ms;
     const char *loop = bench_text(argc, argv, "loop", "");
     options.loop = strcmp(loop, "poll") == 0    ? SWAMP_LOOP_POLL
                    : strcmp(loop, "libev") == 0 ? SWAMP_LOOP_LIBEV
                                                 : SWAMP_LOOP_AUTO;
-    bench_check(swamp_store_memory_open(&options.store), NULL, "store");
+    options.store = store;
+    if (!store)
+        choose_store(bench_text(argc, argv, "store", NULL), &options.store);
     int rc = swamp_server_new(&server, &options, &error);
     if (error)
         fprintf(stderr, "%s\n", error);
     bench_check(rc, NULL, "server");
-    swamp_store_free(options.store);
+    if (!store)
+        swamp_store_free(options.store);
     bench_check(swamp_server_start(server), server, "start");
     return server;
 }

@@ -2,11 +2,9 @@
  * The physical limit: a bare epoll + writev server that does nothing but write finished WebSocket frames.
  *
  * Usage: limit [--port N] [--size BYTES] [--events N] [--rate N, 0: all at once] [--frames N a write]
- * Prints its port, then waits for SIGUSR1 to let the events out. It knows no protocol: whatever the first frame of
+ * Prints its port, then waits for SIGUSR2 to let the events out. It knows no protocol: whatever the first frame of
  * a connection asks is answered as a run.attach would be, the id taken from between its quotes.
  */
-#include "common.h"
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -20,10 +18,11 @@
 #include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include "common.h"
+#include "wire.h"
 
 #define FRAMES_MAX 256
 #define PREFIX_MAX 320
-#define HEADER_MAX 10
 #define RUN_ID "00000000-0000-7000-8000-000000000000"
 
 typedef struct viewer {
@@ -58,12 +57,11 @@ make_events(size_t size)
     if (!events)
         bench_die("calloc");
     for (size_t i = 0; i < event_count; i++) {
-        events[i].text = malloc(event.len + 40);
+        events[i].text = malloc(event.len + BENCH_SEQ_MAX + 1);
         if (!events[i].text)
             bench_die("malloc");
-        memcpy(events[i].text, event.text, event.len - 1);
-        events[i].len =
-            event.len - 1 + (size_t)sprintf(events[i].text + event.len - 1, ",\"seq\":%zu}}", i + 1);
+        events[i].len = bench_event_number(&event, i + 1, events[i].text);
+        events[i].text[events[i].len++] = '}'; /* the frame's */
     }
 }
 
@@ -75,21 +73,6 @@ let_out(size_t count)
         stamp.at = strstr(events[out_count].text, "\"at\":\"") + 6;
         bench_event_stamp(&stamp, bench_now_ns());
     }
-}
-
-static size_t
-put_header(unsigned char *to, size_t payload)
-{
-    to[0] = 0x81;
-    if (payload < 126) {
-        to[1] = (unsigned char)payload;
-        return 2;
-    }
-    size_t wide = payload < 65536 ? 2 : 8;
-    to[1] = wide == 2 ? 126 : 127;
-    for (size_t i = 0; i < wide; i++)
-        to[2 + i] = (unsigned char)(payload >> (8 * (wide - 1 - i)));
-    return 2 + wide;
 }
 
 static void
@@ -129,12 +112,12 @@ take_bytes(viewer *v, const struct iovec *parts, size_t taken)
 static void
 write_some(viewer *v)
 {
-    static unsigned char heads[FRAMES_MAX][HEADER_MAX + PREFIX_MAX];
+    static unsigned char heads[FRAMES_MAX][BENCH_HEADER_MAX + PREFIX_MAX];
     static struct iovec parts[2 * FRAMES_MAX];
     size_t frames = 0;
     for (; frames < frames_a_write && v->next + frames < out_count; frames++) {
         finished *event = &events[v->next + frames];
-        size_t header = put_header(heads[frames], v->prefix_len + event->len);
+        size_t header = bench_put_header(heads[frames], BENCH_TEXT, v->prefix_len + event->len, 0);
         memcpy(heads[frames] + header, v->prefix, v->prefix_len);
         parts[2 * frames] = (struct iovec){heads[frames], header + v->prefix_len};
         parts[2 * frames + 1] = (struct iovec){event->text, event->len};
@@ -161,18 +144,15 @@ write_some(viewer *v)
 static void
 answer_upgrade(viewer *v)
 {
-    /* The answer to the one key that bench_put_upgrade() sends, RFC 6455 1.3. */
-    static const char answer[] =
-        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
-    if (send(v->fd, answer, sizeof(answer) - 1, MSG_NOSIGNAL) == (ssize_t)sizeof(answer) - 1)
+    size_t len = strlen(bench_upgraded);
+    if (send(v->fd, bench_upgraded, len, MSG_NOSIGNAL) == (ssize_t)len)
         v->upgraded = 1;
 }
 
 static void
 answer_attach(viewer *v, const char *text)
 {
-    char answer[HEADER_MAX + PREFIX_MAX], frame[HEADER_MAX + PREFIX_MAX], id[64] = "";
+    char answer[BENCH_HEADER_MAX + PREFIX_MAX], frame[BENCH_HEADER_MAX + PREFIX_MAX], id[64] = "";
     const char *at = strstr(text, "\"id\":\"");
     if (!at || sscanf(at, "\"id\":\"%63[^\"]", id) != 1)
         return;
@@ -182,7 +162,7 @@ answer_attach(viewer *v, const char *text)
                                   "{\"type\":\"run.attached\",\"id\":\"%s\",\"payload\":{\"runId\":\"" RUN_ID
                                   "\",\"kind\":\"workflow-run\",\"headSeq\":0,\"state\":\"running\"}}",
                                   id);
-    size_t header = put_header((unsigned char *)frame, len);
+    size_t header = bench_put_header((unsigned char *)frame, BENCH_TEXT, len, 0);
     memcpy(frame + header, answer, len);
     if (send(v->fd, frame, header + len, MSG_NOSIGNAL) != (ssize_t)(header + len))
         return;
@@ -268,9 +248,43 @@ tick(int timer_fd)
         let_out(out_count + times);
 }
 
+static void
+serve(int signal_fd, int timer_fd, int listener)
+{
+    int *special[3] = {&signal_fd, &timer_fd, &listener};
+    for (int i = 0; i < 3; i++) {
+        struct epoll_event event = {.events = EPOLLIN, .data.ptr = special[i]};
+        epoll_ctl(epoll_fd, EPOLL_CTL_ADD, *special[i], &event);
+    }
+    for (;;) {
+        struct epoll_event ready[256];
+        int count = epoll_wait(epoll_fd, ready, 256, -1);
+        for (int i = 0; i < count; i++) {
+            void *which = ready[i].data.ptr;
+            struct signalfd_siginfo info;
+            if (which == &signal_fd && read(signal_fd, &info, sizeof(info)) == sizeof(info))
+                begin(timer_fd);
+            else if (which == &timer_fd)
+                tick(timer_fd);
+            else if (which == &listener)
+                accept_all(listener);
+            else if (which != &signal_fd && ready[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+                read_some(which);
+            else if (which != &signal_fd)
+                write_some(which);
+            viewer *v = which == &signal_fd || which == &timer_fd ? viewers : NULL;
+            for (; v; v = v->other)
+                if (v->attached && !v->wants_write)
+                    write_some(v);
+        }
+    }
+}
+
 int
 main(int argc, char **argv)
 {
+    sigset_t signals;
+
     event_count = (size_t)bench_number(argc, argv, "events", 100000);
     frames_a_write = (size_t)bench_number(argc, argv, "frames", 64);
     rate = bench_number(argc, argv, "rate", 0);
@@ -280,41 +294,11 @@ main(int argc, char **argv)
     }
     bench_many_descriptors();
     make_events((size_t)bench_number(argc, argv, "size", 200));
-
-    sigset_t signals;
     sigemptyset(&signals);
-    sigaddset(&signals, SIGUSR1);
+    sigaddset(&signals, SIGUSR2);
     sigprocmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN);
     epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    int special[3] = {signalfd(-1, &signals, SFD_NONBLOCK), timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK),
-                      open_listener((int)bench_number(argc, argv, "port", 0))};
-    for (int i = 0; i < 3; i++) {
-        struct epoll_event event = {.events = EPOLLIN, .data.ptr = &special[i]};
-        epoll_ctl(epoll_fd, EPOLL_CTL_ADD, special[i], &event);
-    }
-    for (;;) {
-        struct epoll_event ready[256];
-        int count = epoll_wait(epoll_fd, ready, 256, -1);
-        for (int i = 0; i < count; i++) {
-            viewer *v = ready[i].data.ptr;
-            int is_news = ready[i].data.ptr == &special[0] || ready[i].data.ptr == &special[1];
-            if (ready[i].data.ptr == &special[0]) {
-                struct signalfd_siginfo info;
-                if (read(special[0], &info, sizeof(info)) == sizeof(info))
-                    begin(special[1]);
-            } else if (ready[i].data.ptr == &special[1]) {
-                tick(special[1]);
-            } else if (ready[i].data.ptr == &special[2]) {
-                accept_all(special[2]);
-            } else if (ready[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
-                read_some(v);
-            } else {
-                write_some(v);
-            }
-            for (v = is_news ? viewers : NULL; v; v = v->other)
-                if (v->attached && !v->wants_write)
-                    write_some(v);
-        }
-    }
+    serve(signalfd(-1, &signals, SFD_NONBLOCK), timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK),
+          open_listener((int)bench_number(argc, argv, "port", 0)));
 }

@@ -1,9 +1,9 @@
 /*
  * The library under load: an embedded server with synthetic runs.
  *
- * Usage: server [--port N] [--runs N] [--size BYTES] [--events N of each run] [--rate N a second, 0: flat out]
- *        [--log-events N] [--log-bytes N] [--connections N] [--loop poll|libev]
- * Prints its port and the runs' ids on one line, then waits for SIGUSR1 to emit. After that it prints what an emit
+ * Usage: server [--port N] [--runs N, of which --silent N have no events] [--size BYTES] [--events N of each run] [--rate N a second, 0: flat out]
+ *        [--log-events N] [--log-bytes N] [--connections N] [--loop poll|libev] [--store FILE] [--beat MS]
+ * Prints its port and the runs' ids on one line, then waits for SIGUSR2 to emit. After that it prints what an emit
  * cost. Ends on SIGTERM.
  */
 #include "host.h"
@@ -49,12 +49,12 @@ main(int argc, char **argv)
         return 2;
     }
     sigemptyset(&signals); /* before any thread is made, so that only sigwait() below gets them */
-    sigaddset(&signals, SIGUSR1);
+    sigaddset(&signals, SIGUSR2);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
     sigprocmask(SIG_BLOCK, &signals, NULL);
     bench_many_descriptors();
-    swamp_server *server = bench_start_server(argc, argv);
+    swamp_server *server = bench_start_server(argc, argv, NULL);
     bench_check(swamp_server_url(server, url, sizeof(url)), server, "url");
     printf("%s", strrchr(url, ':') + 1);
     for (long i = 0; i < run_count; i++) {
@@ -64,9 +64,9 @@ main(int argc, char **argv)
     printf("\n");
     fflush(stdout);
 
-    while (sigwait(&signals, &number) == 0 && number == SIGUSR1)
-        emit_all(runs, run_count, events, bench_number(argc, argv, "rate", 0),
-                 (size_t)bench_number(argc, argv, "size", 200));
+    while (sigwait(&signals, &number) == 0 && number == SIGUSR2)
+        emit_all(runs, run_count - bench_number(argc, argv, "silent", 0), events,
+                 bench_number(argc, argv, "rate", 0), (size_t)bench_number(argc, argv, "size", 200));
     for (long i = 0; i < run_count; i++)
         (void)swamp_run_finish(runs[i], SWAMP_RUN_SUCCEEDED, NULL, 0, NULL, 0);
     (void)swamp_server_stop(server, 0);

@@ -68,24 +68,11 @@ admit(swamp_store *store, const char *instance, long n, char *key, size_t size, 
     snprintf(key, size, "%s", keys[0]);
 }
 
-static swamp_store *
-open_store(const char *path)
-{
-    swamp_store *store;
-    char *error = NULL;
-    int rc = swamp_store_sqlite_open(&store, path, NULL, &error);
-    if (rc != SWAMP_OK) {
-        fprintf(stderr, "%s\n", error ? error : swamp_status_name(rc));
-        exit(1);
-    }
-    return store;
-}
-
 static void
 work(const char *path, int number, long rate, long seconds, int fd)
 {
     static samples mine;
-    swamp_store *store = open_store(path);
+    swamp_store *store = bench_open_store(path);
     char instance[64], key[128];
     uint64_t revision;
     size_t failed;
@@ -137,7 +124,7 @@ main(int argc, char **argv)
         fprintf(stderr, "--path FILE, --processes 1 to %d\n", PROCESSES_MAX);
         return 2;
     }
-    swamp_store_free(open_store(path)); /* made once; no handle lives across the forks */
+    swamp_store_free(bench_open_store(path)); /* made once; no handle lives across the forks */
     for (int i = 0; i < processes; i++) {
         if (pipe(pipes[i]) < 0)
             bench_die("pipe");

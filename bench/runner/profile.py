@@ -1,0 +1,44 @@
+"""Where the CPU time of a fan-out goes: perf on all threads of the server but the one that emits."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+from .fan_out import LARGE_LOG
+
+VIEWERS, EVENTS, TOP = 100, 60000, 5
+
+
+def measure(bench, _peers, report):
+    what = f"CPU profile, {VIEWERS} viewers, 200 bytes, the network thread: share of the kernel, %"
+    if bench.mode == "smoke":
+        return
+    if not shutil.which("perf"):
+        report.not_measured(what, "perf is not here: apt-get install linux-perf")
+        return
+    events = bench.scale(EVENTS)
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        samples = os.path.join(folder, "perf.data")
+        with bench.server("server", "--events", events, *LARGE_LOG) as (process, port, runs):
+            threads = [name for name in os.listdir(f"/proc/{process.pid}/task") if int(name) != process.pid]
+            perf = subprocess.Popen(["perf", "record", "-q", "-F", "999", "-o", samples, "-t", ",".join(threads)],
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                time.sleep(0.5)  # nothing says when perf has begun
+                bench.load(port, runs[0], "--server", process.pid, "--viewers", VIEWERS, "--events", events)
+            finally:
+                perf.send_signal(signal.SIGINT)
+                perf.wait()
+        listed = subprocess.run(["perf", "report", "-i", samples, "--stdio", "--sort", "dso,sym"], stdout=subprocess.PIPE,
+                                stderr=subprocess.DEVNULL, text=True).stdout
+    rows = re.findall(r"^\s*([\d.]+)%\s+(\S+)\s+\[(.)\]\s+(\S+)", listed, re.M)
+    if not rows:
+        report.not_measured(what, "perf took no samples here")
+        return
+    kernel = sum(float(share) for share, _, mode, _ in rows if mode == "k")
+    user = [(share, name, where) for share, where, mode, name in rows if mode == "."]
+    report.figure(what, f"{kernel:.1f}", goal=">= 70 %", met=kernel >= 70)
+    report.detail("The first user functions of that profile", ["%", "function", "of"], user[:TOP])
