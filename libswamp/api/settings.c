@@ -214,6 +214,13 @@ duration_or_off(uint32_t value, int64_t unit_ms)
     return value == SWAMP_OFF ? 0 : value * unit_ms;
 }
 
+/* For what ends a connection when it is over, where 0 would mean at once: off is a hundred years. */
+static int64_t
+timeout_or_never(uint32_t value)
+{
+    return value == SWAMP_OFF ? INT64_C(100) * 365 * 24 * 3600 * 1000 : value;
+}
+
 void
 swamp__settings_for_instance(const swamp__settings *settings, const char *instance_id, const char *address,
                              swamp__instance_options *out)
@@ -232,8 +239,8 @@ swamp__settings_for_instance(const swamp__settings *settings, const char *instan
         .reconciliation_interval_ms = given->reconciliation_interval_ms,
         .drain_grace_ms = duration_or_off(given->drain_grace_ms, 1),
         .linger_ms = duration_or_off(given->linger_ms, 1),
-        .idle_timeout_ms = duration_or_off(given->idle_timeout_ms, 1),
-        .stall_timeout_ms = duration_or_off(given->stall_timeout_ms, 1),
+        .idle_timeout_ms = timeout_or_never(given->idle_timeout_ms),
+        .stall_timeout_ms = timeout_or_never(given->stall_timeout_ms),
         .retention_ms = duration_or_off(given->history_retention_s, 1000),
         .max_run_duration_ms = duration_or_off(given->max_run_duration_s, 1000),
         .max_runs = given->max_runs,

@@ -340,6 +340,30 @@ START_TEST(a_local_server_has_no_url)
 }
 END_TEST
 
+START_TEST(idle_and_stall_timeouts_that_are_off_end_no_connection)
+{
+    host h = {0};
+    swamp_server_options o;
+    swamp_event *event;
+    int type = 0;
+    host_options(&o);
+    o.idle_timeout_ms = o.stall_timeout_ms = SWAMP_OFF;
+    host_start(&h, &o, 0);
+    swamp_client *client = client_of(h.url);
+    swamp_session *session = start_remote(client, "count");
+    while (type < SWAMP_EVENT_DONE) {
+        ck_assert_int_eq(swamp_session_next(session, LONG_MS, &event), SWAMP_EVENT);
+        type = swamp_event_type(event);
+        ck_assert_msg(type != SWAMP_EVENT_RECONNECTING && type != SWAMP_EVENT_ERROR, "%s: %s",
+                      swamp_event_reason(event), swamp_event_message(event));
+        swamp_event_free(event);
+    }
+    swamp_session_free(session);
+    swamp_client_free(client);
+    host_stop(&h);
+}
+END_TEST
+
 static void
 note_destroyed(void *user)
 {
@@ -423,6 +447,7 @@ suite(void)
     tcase_add_test(t, a_server_that_is_not_started_says_so);
     tcase_add_test(t, a_url_that_does_not_fit_is_not_cut);
     tcase_add_test(t, a_local_server_has_no_url);
+    tcase_add_test(t, idle_and_stall_timeouts_that_are_off_end_no_connection);
     tcase_add_test(t, the_executor_is_given_back_exactly_once);
     tcase_add_test(t, log_lines_come_with_the_users_pointer);
     suite_add_tcase(s, t);
