@@ -48,7 +48,7 @@ def workflow(name, command, ident=None):
                                   "methodName": "execute", "inputs": {"run": command}}}]}]})
 
 
-def wait_until(condition, what):
+def wait_until(condition, what, pause_s=0.02):
     """Polls: for what has no descriptor to wait on."""
     until = time.monotonic() + PATIENCE
     while True:
@@ -57,7 +57,7 @@ def wait_until(condition, what):
             return value
         if time.monotonic() > until:
             raise AssertionError("not within %d s: %s" % (PATIENCE, what))
-        time.sleep(0.02)
+        time.sleep(pause_s)
 
 
 class Result:

@@ -1,0 +1,287 @@
+/* Preloaded into `swamp serve`: one fault at one named moment of its store, of a run's end, or under the store's lock. */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+#include <swamp/swamp.h>
+
+/*
+ * The plan, by variables, since the program must not know of it:
+ *   FAULT         a name of `faults` below
+ *   FAULT_AT      fnmatch() pattern of the words of the call that it strikes, once:
+ *                   "commit check heartbeats/I present {}; put runs/R any {...}; ...", "get KEY", "list PREFIX [keys]",
+ *                   "finish R" (swamp_run_finish), "lock" (the sidecar lock was just taken)
+ *   FAULT_AFTER   only once a call of these words was answered; not set: from the first call on
+ *   FAULT_PID     whom to kill; not set: this process
+ *   FAULT_MS      how long calls of these words fail (in whole seconds), or how late the answer is
+ *   FAULT_FOLDER  nothing happens before the file "armed" is there; "met" is made when the fault strikes
+ * A fault of the store that is to strike at "finish" strikes the next commit.
+ */
+
+#define CALL_MAX 4096
+#define VALUE_SHOWN 1000
+
+enum what { NONE, KILL, STOP, ERROR, LATE, LOST };
+
+static const struct {
+    const char *name;
+    enum what what;
+    int before; /* the call is not made, or not yet */
+} faults[] = {
+    {"kill before", KILL, 1}, {"kill after", KILL, 0}, {"stop before", STOP, 1}, {"stop after", STOP, 0},
+    {"error", ERROR, 1},      {"late", LATE, 0},       {"lost", LOST, 0},
+};
+
+static struct {
+    pthread_mutex_t lock;
+    enum what what;
+    int before, ready, struck, pid, ms;
+    const char *at, *after, *folder;
+    struct timespec fails_until;
+} plan = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- the plan ---- */
+
+static const char *
+setting(const char *name, const char *otherwise)
+{
+    const char *words = getenv(name);
+    return words && *words ? words : otherwise;
+}
+
+__attribute__((constructor)) static void
+read_plan(void)
+{
+    const char *name = setting("FAULT", "");
+    unsetenv("LD_PRELOAD"); /* not for the commands of workflows */
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+        if (strcmp(faults[i].name, name) == 0) {
+            plan.what = faults[i].what;
+            plan.before = faults[i].before;
+        }
+    plan.at = setting("FAULT_AT", "");
+    plan.after = setting("FAULT_AFTER", NULL);
+    plan.ready = plan.after == NULL;
+    plan.folder = setting("FAULT_FOLDER", ".");
+    plan.pid = atoi(setting("FAULT_PID", "0"));
+    plan.ms = atoi(setting("FAULT_MS", "0"));
+    if (plan.what == NONE) {
+        fprintf(stderr, "faulty_store: FAULT is \"%s\", which is not known\n", name);
+        _exit(99);
+    }
+}
+
+static const char *
+path_of(const char *name, char *path, size_t cap)
+{
+    snprintf(path, cap, "%s/%s", plan.folder, name);
+    return path;
+}
+
+static int
+is_before(const struct timespec *moment)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec < moment->tv_sec || (now.tv_sec == moment->tv_sec && now.tv_nsec < moment->tv_nsec);
+}
+
+static void
+mark_struck(void)
+{
+    char path[CALL_MAX];
+    plan.struck = 1;
+    clock_gettime(CLOCK_MONOTONIC, &plan.fails_until);
+    plan.fails_until.tv_sec += plan.ms / 1000;
+    int fd = open(path_of("met", path, sizeof(path)), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* Does the fault strike this call? */
+static int
+meets(const char *words, int is_of_store)
+{
+    char path[CALL_MAX];
+    int meets = 0;
+    pthread_mutex_lock(&plan.lock);
+    if (plan.struck) {
+        meets = plan.what == ERROR && is_of_store && is_before(&plan.fails_until) &&
+                fnmatch(plan.at, words, 0) == 0;
+    } else if (plan.ready && fnmatch(plan.at, words, 0) == 0 &&
+               access(path_of("armed", path, sizeof(path)), F_OK) == 0) {
+        meets = is_of_store || plan.what == KILL || plan.what == STOP || strcmp(words, "lock") == 0;
+        if (meets)
+            mark_struck();
+        else
+            plan.at = "commit *";
+    }
+    pthread_mutex_unlock(&plan.lock);
+    return meets;
+}
+
+static void
+note_answered(const char *words)
+{
+    pthread_mutex_lock(&plan.lock);
+    plan.ready = plan.ready || fnmatch(plan.after, words, 0) == 0;
+    pthread_mutex_unlock(&plan.lock);
+}
+
+static void
+strike(int before)
+{
+    struct timespec pause = {plan.ms / 1000, plan.ms % 1000 * 1000000L};
+    if (plan.before != before)
+        return;
+    if (plan.what == KILL)
+        kill(plan.pid ? plan.pid : getpid(), SIGKILL);
+    else if (plan.what == STOP)
+        raise(SIGSTOP); /* goes on here with SIGCONT */
+    else if (plan.what == LATE)
+        while (nanosleep(&pause, &pause) != 0)
+            ;
+}
+
+/* ---- the store around the real one ---- */
+
+__attribute__((format(printf, 3, 4))) static void
+add_words(char *words, size_t *len, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int added = vsnprintf(words + *len, CALL_MAX - *len, format, args);
+    va_end(args);
+    if (added > 0)
+        *len = *len + (size_t)added < CALL_MAX ? *len + (size_t)added : CALL_MAX - 1;
+}
+
+static void
+describe_commit(char *words, const swamp_store_op *ops, size_t count)
+{
+    static const char *const actions[] = {"", "put", "remove", "check"};
+    static const char *const conditions[] = {"", "any", "absent", "present", "revision"};
+    size_t len = 0;
+    add_words(words, &len, "commit ");
+    for (size_t i = 0; i < count; i++) {
+        int shown = ops[i].value_len < VALUE_SHOWN ? (int)ops[i].value_len : VALUE_SHOWN;
+        const char *value = ops[i].value ? ops[i].value : "";
+        add_words(words, &len, "%s%s %s %s %.*s", i ? "; " : "", actions[ops[i].action], ops[i].key,
+                  conditions[ops[i].condition], ops[i].value ? shown : 0, value);
+    }
+}
+
+static void
+faulty_destroy(void *self)
+{
+    swamp_store_free(self);
+}
+
+static int
+faulty_get(void *self, const char *key, int timeout_ms, swamp_store_sink sink, void *user)
+{
+    char words[CALL_MAX];
+    snprintf(words, sizeof(words), "get %s", key);
+    int met = meets(words, 1);
+    if (met)
+        strike(1);
+    int rc = met && plan.what == ERROR ? SWAMP_E_STORE : swamp_store_get(self, key, timeout_ms, sink, user);
+    if (met)
+        strike(0);
+    note_answered(words);
+    return rc;
+}
+
+static int
+faulty_list(void *self, const char *prefix, const char *after, size_t limit, unsigned flags, int timeout_ms,
+            swamp_store_sink sink, void *user)
+{
+    char words[CALL_MAX];
+    snprintf(words, sizeof(words), "list %s%s", prefix, flags & SWAMP_STORE_KEYS_ONLY ? " keys" : "");
+    int met = meets(words, 1);
+    if (met)
+        strike(1);
+    int rc = met && plan.what == ERROR
+                 ? SWAMP_E_STORE
+                 : swamp_store_list(self, prefix, after, limit, flags, timeout_ms, sink, user);
+    if (met)
+        strike(0);
+    note_answered(words);
+    return rc;
+}
+
+static int
+faulty_commit(void *self, const swamp_store_op *ops, size_t count, int timeout_ms, uint64_t *revision,
+              size_t *failed)
+{
+    char words[CALL_MAX];
+    describe_commit(words, ops, count);
+    int met = meets(words, 1);
+    if (met)
+        strike(1);
+    int rc = met && plan.what == ERROR ? SWAMP_E_STORE
+                                       : swamp_store_commit(self, ops, count, timeout_ms, revision, failed);
+    if (met)
+        strike(0);
+    note_answered(words);
+    return met && plan.what == LOST ? SWAMP_E_UNKNOWN : rc;
+}
+
+/* ---- what the program and the library call ---- */
+
+int
+swamp_store_sqlite_open(swamp_store **out, const char *path, const swamp_sqlite_options *options,
+                        char **error)
+{
+    static const swamp_store_vtable vtable = {
+        .size = sizeof(vtable),
+        .destroy = faulty_destroy,
+        .get = faulty_get,
+        .list = faulty_list,
+        .commit = faulty_commit,
+    };
+    int (*open_store)(swamp_store **, const char *, const swamp_sqlite_options *, char **);
+    swamp_store *store;
+
+    *(void **)&open_store = dlsym(RTLD_NEXT, "swamp_store_sqlite_open");
+    int rc = open_store(&store, path, options, error);
+    return rc == SWAMP_OK ? swamp_store_custom(out, &vtable, store) : rc;
+}
+
+int
+swamp_run_finish(swamp_run *run, int status, const char *last_event_json, size_t last_len,
+                 const char *run_json, size_t run_len)
+{
+    int (*finish)(swamp_run *, int, const char *, size_t, const char *, size_t);
+    char words[CALL_MAX];
+
+    *(void **)&finish = dlsym(RTLD_NEXT, "swamp_run_finish");
+    snprintf(words, sizeof(words), "finish %s", swamp_run_id(run));
+    int met = meets(words, 0);
+    if (met)
+        strike(1);
+    int rc = finish(run, status, last_event_json, last_len, run_json, run_len);
+    if (met)
+        strike(0);
+    return rc;
+}
+
+int
+flock(int fd, int operation)
+{
+    int (*take)(int, int);
+
+    *(void **)&take = dlsym(RTLD_NEXT, "flock");
+    int rc = take(fd, operation);
+    if (rc == 0 && operation & LOCK_EX && meets("lock", 0))
+        strike(0);
+    return rc;
+}
