@@ -5,7 +5,9 @@
 #include "../../libswamp/store/keys.h"
 #include "../../libswamp/store/store.h"
 #include "../../libswamp/wire/document.h"
-#include "sim.h"
+#include "client.h"
+
+#define CALLS_A_SECOND 60
 
 sim_run *
 sim_run_find(cluster *sim, const char *id)
@@ -20,60 +22,12 @@ sim_run *
 sim_run_add(cluster *sim, const char *id)
 {
     if (sim_run_find(sim, id))
-        sim_fail(sim, "run %s was started twice", id);
+        sim_fail(sim, "unique: run %s was started twice", id);
     sim_run *run = &sim->runs[sim->run_count++];
     if (sim->run_count == SIM_RUNS_MAX)
         sim->run_count--; /* the last place is used again: a test of so many runs is another one */
     snprintf(run->id, sizeof run->id, "%s", id);
     return run;
-}
-
-int
-sim_recorded(cluster *sim, const char *id, char status[16], char reason[32])
-{
-    swamp__buf value;
-    swamp__run_facts facts;
-    swamp__buf_init(&value);
-    int found = swamp__store_read(sim->store, swamp__key_run(id).text, 1000, &value, NULL) == SWAMP_OK;
-    status[0] = reason[0] = '\0';
-    if (found && swamp__run_read(value.data, value.len, &facts) == SWAMP_OK) {
-        snprintf(status, 16, "%s", facts.status);
-        snprintf(reason, 32, "%s", facts.interrupt_reason);
-    }
-    swamp__buf_free(&value);
-    return found;
-}
-
-/* A final status never changes, nor does why. Called before each call to the store. */
-void
-sim_check_finals(cluster *sim)
-{
-    for (size_t i = 0; i < sim->run_count; i++) {
-        sim_run *run = &sim->runs[i];
-        char status[16], reason[32];
-        int found = sim_recorded(sim, run->id, status, reason);
-        if (!run->final[0] && found && swamp__run_status_is_final(status)) {
-            snprintf(run->final, sizeof run->final, "%s", status);
-            snprintf(run->final_reason, sizeof run->final_reason, "%s", reason);
-            sim_note(sim, "recorded: %.13s %s %s", run->id, status, reason);
-        } else if (run->final[0] &&
-                   (strcmp(run->final, status) != 0 || strcmp(run->final_reason, reason) != 0)) {
-            sim_fail(sim, "the final status of %s changed from '%s' (%s) to '%s' (%s)", run->id, run->final,
-                     run->final_reason, found ? status : "no record", reason);
-        }
-    }
-}
-
-/* Death is a committed fact (PROTOCOL 5). */
-void
-sim_check_death(cluster *sim, const char *told, const char *instance_id)
-{
-    swamp__buf value;
-    swamp__buf_init(&value);
-    swamp__key key = swamp__key_heartbeat(instance_id);
-    if (swamp__store_read(sim->store, key.text, 1000, &value, NULL) != SWAMP_ABSENT)
-        sim_fail(sim, "%s: told of the death of %s, whose heartbeat is there", told, instance_id);
-    swamp__buf_free(&value);
 }
 
 static int
@@ -82,7 +36,7 @@ find_leftover(void *user, const char *key, const void *value, size_t value_len, 
     (void)value;
     (void)value_len;
     (void)revision;
-    sim_fail(user, "left over: %s", key);
+    sim_fail(user, "clean: left over: %s", key);
     return 0;
 }
 
@@ -95,9 +49,9 @@ check_heartbeat(void *user, const char *key, const void *value, size_t value_len
     (void)revision;
     cluster *sim = user;
     for (int i = 0; i < sim->slots; i++)
-        if (sim->at[i] && strcmp(sim->at[i]->id, swamp__key_last(key)) == 0)
+        if (sim->slot[i].at && strcmp(sim->slot[i].at->id, swamp__key_last(key)) == 0)
             return 0;
-    sim_fail(sim, "left over: %s", key);
+    sim_fail(sim, "clean: left over: %s", key);
     return 0;
 }
 
@@ -108,7 +62,7 @@ check_record(void *user, const char *key, const void *value, size_t value_len, u
     (void)revision;
     swamp__run_facts facts;
     if (swamp__run_read(value, value_len, &facts) != SWAMP_OK || !facts.is_final)
-        sim_fail(user, "not final: %s", key);
+        sim_fail(user, "terminal: not final: %s", key);
     return 0;
 }
 
@@ -138,44 +92,91 @@ check_index(cluster *sim, const char *prefix)
     char status[16], reason[32];
     if (swamp_store_list(sim->store, prefix, NULL, 1000, SWAMP_STORE_KEYS_ONLY, 1000, note_index, &found) !=
         SWAMP_OK)
-        sim_fail(sim, "the store cannot be listed");
+        sim_fail(sim, "sim: the store cannot be listed");
     for (size_t i = 0; i < found.count; i++)
         if (!sim_recorded(sim, found.run_ids[i], status, reason))
-            sim_fail(sim, "left over: %s%s", prefix, found.run_ids[i]);
+            sim_fail(sim, "clean: left over: %s%s", prefix, found.run_ids[i]);
 }
 
 static void
 check_run(cluster *sim, const sim_run *run)
 {
     static const char *texts[] = {"", "succeeded", "failed", "cancelled"};
+    char final[16], reason[32];
+    if (!sim_recorded(sim, run->id, final, reason) || !swamp__run_status_is_final(final)) {
+        sim_fail(sim, "terminal: run %s has no final status", run->id);
+        return;
+    }
     for (size_t i = 1; i < sizeof texts / sizeof texts[0]; i++)
-        sim->recorded[run->final_reason[0] ? 0 : i] += strcmp(run->final, texts[i]) == 0;
-    if (!run->final[0])
-        sim_fail(sim, "run %s has no final status", run->id);
-    else if (!run->owner->disturbed && run->host_finished && run->finish_rc == SWAMP_OK &&
-             strcmp(run->final, texts[run->host_status]) != 0)
-        sim_fail(sim, "run %s ended as '%s' for its host, '%s' was recorded", run->id,
-                 texts[run->host_status], run->final);
-    if (sim->calm && run->final_reason[0])
-        sim_fail(sim, "run %s was interrupted (%s) though only links were cut", run->id, run->final_reason);
+        sim->recorded[reason[0] ? 0 : i] += strcmp(final, texts[i]) == 0;
+    if (!run->owner->disturbed && run->host_finished && run->finish_rc == SWAMP_OK &&
+        strcmp(final, texts[run->host_status]) != 0)
+        sim_fail(sim, "terminal: run %s ended as '%s' for its host, '%s' was recorded", run->id,
+                 texts[run->host_status], final);
+    if (sim->calm && reason[0])
+        sim_fail(sim, "terminal: run %s was interrupted (%s) though only links were cut", run->id, reason);
+}
+
+static const char *const passing[] = {SWAMP__KEYS_ACTIVE_RUNS, SWAMP__KEYS_INSTANCE_RUNS, "cancel-requests/"};
+#define PASSING (sizeof passing / sizeof passing[0])
+
+static int
+count_key(void *user, const char *key, const void *value, size_t value_len, uint64_t revision)
+{
+    (void)key;
+    (void)value;
+    (void)value_len;
+    (void)revision;
+    ++*(int *)user;
+    return 0;
+}
+
+int
+sim_is_clean(cluster *sim)
+{
+    int count = 0, standing = 0;
+    for (size_t i = 0; i < PASSING && !count; i++)
+        (void)!swamp_store_list(sim->real, passing[i], NULL, 1, SWAMP_STORE_KEYS_ONLY, 1000, count_key,
+                                &count);
+    if (count)
+        return 0;
+    (void)!swamp_store_list(sim->real, SWAMP__KEYS_HEARTBEATS, NULL, 1000, SWAMP_STORE_KEYS_ONLY, 1000,
+                            count_key, &count);
+    for (int i = 0; i < sim->slots; i++)
+        standing += sim->slot[i].at && sim->slot[i].at->alive;
+    return standing == sim->slots && count == standing;
+}
+
+/* No instance asked its store more than a busy hour of all its tasks can explain. */
+static void
+check_instance(cluster *sim, const sim_instance *instance)
+{
+    size_t calls = instance->questions->gets + instance->questions->lists + instance->questions->commits +
+                   instance->beats->gets + instance->beats->lists + instance->beats->commits;
+    size_t bound = 2000 + (size_t)(sim->world->now_ms - instance->began_ms) / 1000 * CALLS_A_SECOND;
+    if (calls > bound)
+        sim_fail(sim, "bounded: %s asked its store %zu times", instance->name, calls);
+    if (!instance->dead && instance->ended && sim_links_to(instance))
+        sim_fail(sim, "bounded: %s has ended, and keeps connections", instance->name);
 }
 
 void
 sim_check_leftovers(cluster *sim)
 {
-    static const char *prefixes[] = {SWAMP__KEYS_ACTIVE_RUNS, SWAMP__KEYS_INSTANCE_RUNS, "cancel-requests/"};
-    sim_check_finals(sim);
+    for (size_t i = 0; i < sim->client_count; i++)
+        sim_client_check_end(sim->clients[i]);
     for (size_t i = 0; i < sim->run_count; i++)
         check_run(sim, &sim->runs[i]);
-    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
-        if (swamp_store_list(sim->store, prefixes[i], NULL, 1000, SWAMP_STORE_KEYS_ONLY, 1000, find_leftover,
+    for (const sim_instance *instance = sim->instances; instance; instance = instance->next)
+        check_instance(sim, instance);
+    for (size_t i = 0; i < PASSING; i++)
+        if (swamp_store_list(sim->real, passing[i], NULL, 1000, SWAMP_STORE_KEYS_ONLY, 1000, find_leftover,
                              sim) != SWAMP_OK)
-            sim_fail(sim, "the store cannot be listed");
+            sim_fail(sim, "sim: the store cannot be listed");
     check_index(sim, "workflow-runs/");
     check_index(sim, "workflow-names/");
-    if (swamp_store_list(sim->store, SWAMP__KEYS_RUNS, NULL, 1000, 0, 1000, check_record, sim) != SWAMP_OK)
-        sim_fail(sim, "the store cannot be listed");
-    if (swamp_store_list(sim->store, SWAMP__KEYS_HEARTBEATS, NULL, 1000, SWAMP_STORE_KEYS_ONLY, 1000,
+    if (swamp_store_list(sim->real, SWAMP__KEYS_RUNS, NULL, 1000, 0, 1000, check_record, sim) != SWAMP_OK ||
+        swamp_store_list(sim->real, SWAMP__KEYS_HEARTBEATS, NULL, 1000, SWAMP_STORE_KEYS_ONLY, 1000,
                          check_heartbeat, sim) != SWAMP_OK)
-        sim_fail(sim, "the store cannot be listed");
+        sim_fail(sim, "sim: the store cannot be listed");
 }

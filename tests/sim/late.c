@@ -4,13 +4,11 @@
 #include <swamp/status.h>
 #include "sim.h"
 
-/* Less than the two time-outs of a question: who found its keys absent looks again after those. */
-#define LATE_MAX_MS 9000
-
 /* A batch with memory of its own: the writer's is gone when it lands. */
 typedef struct late_write {
     swamp__link link; /* in sim->late_writes */
     cluster *of;
+    sim_instance *writer;
     swamp__timer timer;
     swamp_store_op ops[SWAMP_STORE_OPS_MAX];
     size_t count;
@@ -46,19 +44,20 @@ land(swamp__timer *timer)
     cluster *sim = late->of;
     uint64_t revision = 0;
     size_t failed = 0;
-    sim_check_finals(sim);
+    sim->writer = late->writer;
     int rc = swamp_store_commit(sim->store, late->ops, late->count, 1000, &revision, &failed);
     sim_note(sim, "a late commit of %zu operations lands: %s", late->count, swamp_status_name(rc));
     free_late(late);
 }
 
 void
-sim_late_commit(cluster *sim, const fake_call *call)
+sim_late_commit(cluster *sim, const fake_call *call, int64_t ms)
 {
     late_write *late = calloc(1, sizeof *late);
     if (!late || swamp__timer_init(&sim->outside->timers, &late->timer, land) != SWAMP_OK)
         abort();
     late->of = sim;
+    late->writer = sim->writer;
     late->count = call->count;
     for (size_t i = 0; i < call->count; i++) {
         const swamp_store_op *op = &call->ops[i];
@@ -67,7 +66,7 @@ sim_late_commit(cluster *sim, const fake_call *call)
         late->ops[i].value = op->value ? copy(op->value, op->value_len) : NULL;
     }
     swamp__list_push(&sim->late_writes, &late->link);
-    swamp__timer_set(&sim->outside->timers, &late->timer, sim->world->now_ms + sim_pick(sim, 1, LATE_MAX_MS));
+    swamp__timer_set(&sim->outside->timers, &late->timer, sim->world->now_ms + ms);
 }
 
 void

@@ -27,7 +27,7 @@ typedef struct message {
 typedef struct pipe_end {
     swamp__list messages;
     swamp__timer timer; /* of the receiver's node: a receiver that is paused receives nothing */
-    fake_node *node;
+    fake_node *node;    /* the receiver's: by its clock the timer goes */
     size_t bytes;
     int paused, vanishing;
     int64_t last_due_ms;
@@ -42,7 +42,9 @@ struct sim_link {
     swamp__conn *conn; /* NULL: its side is gone, or not there yet */
     pipe_end up, down;
     swamp__timer fill_timer; /* of the server's node: the connection can be written, or freed */
-    int wants, closing;
+    int wants, closing, torn;
+    int64_t delay_ms;
+    uint64_t dice;
     sim_wire wire;
 };
 
@@ -51,7 +53,8 @@ arm(pipe_end *pipe)
 {
     swamp__link *first = swamp__list_first(&pipe->messages);
     if (first && !pipe->paused)
-        swamp__timer_set(&pipe->node->timers, &pipe->timer, SWAMP__OF(first, message, link)->due_ms);
+        swamp__timer_set(&pipe->node->timers, &pipe->timer,
+                         fake_node_at(pipe->node, SWAMP__OF(first, message, link)->due_ms));
     else
         swamp__timer_unset(&pipe->node->timers, &pipe->timer);
 }
@@ -59,16 +62,19 @@ arm(pipe_end *pipe)
 static void
 push(sim_link *link, pipe_end *pipe, int kind, int code, const char *text, size_t len)
 {
-    cluster *sim = link->of;
     if (pipe->vanishing)
         return;
     message *m = calloc(1, sizeof *m + len);
+    if (!m)
+        abort();
     m->kind = kind;
     m->code = code;
     m->len = len;
     if (len)
         memcpy(m->text, text, len);
-    m->due_ms = sim->world->now_ms + (sim_odds(sim, 5) ? sim_pick(sim, 100, 3000) : sim_pick(sim, 1, 50));
+    m->due_ms =
+        link->of->world->now_ms + link->delay_ms +
+        (sim_draw(&link->dice, 0, 99) < 5 ? sim_draw(&link->dice, 100, 3000) : sim_draw(&link->dice, 1, 50));
     if (m->due_ms < pipe->last_due_ms)
         m->due_ms = pipe->last_due_ms;
     pipe->last_due_ms = m->due_ms;
@@ -96,7 +102,35 @@ empty(pipe_end *pipe)
     arm(pipe);
 }
 
+static void
+reset(sim_link *link)
+{
+    empty(&link->up);
+    empty(&link->down);
+    push(link, &link->up, MSG_CLOSE, 0, NULL, 0);
+    push(link, &link->down, MSG_CLOSE, 0, NULL, 0);
+}
+
+/* Of this message only a part arrived when the connection broke: for both machines it never was. */
+static int
+tear(sim_link *link, const message *m)
+{
+    if (!link->torn || m->kind == MSG_CLOSE)
+        return 0;
+    link->torn = 0;
+    sim_note(link->of, "%s: breaks in the midst of a message", link->name);
+    reset(link);
+    return 1;
+}
+
 /* The server's side. */
+
+static void
+fill_soon(sim_link *link)
+{
+    fake_node *node = link->server->node;
+    swamp__timer_set(&node->timers, &link->fill_timer, fake_node_now(node));
+}
 
 static void
 want_write(void *peer)
@@ -104,7 +138,7 @@ want_write(void *peer)
     sim_link *link = peer;
     link->wants = 1;
     if (link->down.bytes < PIPE_BYTES)
-        swamp__timer_set(&link->server->node->timers, &link->fill_timer, link->of->world->now_ms);
+        fill_soon(link);
 }
 
 static void
@@ -114,7 +148,7 @@ close_conn(void *peer, int code, const char *reason)
     sim_note(link->of, "%s: server closes with %d: %s", link->name, code, reason);
     link->closing = 1;
     push(link, &link->down, MSG_CLOSE, code, NULL, 0);
-    swamp__timer_set(&link->server->node->timers, &link->fill_timer, link->of->world->now_ms);
+    fill_soon(link);
 }
 
 static void
@@ -156,7 +190,7 @@ send_frames(sim_link *link, const swamp__buf *batch)
         if (opcode == SWAMP__WS_PING)
             push(link, &link->down, MSG_PING, 0, NULL, 0);
         else {
-            sim_wire_said(&link->wire, link->of, link->name, (const char *)at, len);
+            sim_wire_said(&link->wire, link->server, link->name, (const char *)at, len);
             push(link, &link->down, MSG_TEXT, 0, (const char *)at, len);
         }
         at += len;
@@ -200,6 +234,11 @@ fire_up(swamp__timer *timer)
 {
     sim_link *link = SWAMP__OF(timer, sim_link, up.timer);
     message *m = pop(&link->up);
+    if (tear(link, m)) {
+        free(m);
+        arm(&link->up);
+        return;
+    }
     if (m->kind == MSG_OPEN) {
         open_conn(link);
     } else if (link->conn && !link->closing) {
@@ -258,28 +297,12 @@ fire_down(swamp__timer *timer)
 {
     sim_link *link = SWAMP__OF(timer, sim_link, down.timer);
     message *m = pop(&link->down);
-    if (link->client)
+    if (!tear(link, m) && link->client)
         hear(link, m);
     free(m);
     if (link->wants && link->conn && link->down.bytes < PIPE_BYTES)
-        swamp__timer_set(&link->server->node->timers, &link->fill_timer, link->of->world->now_ms);
+        fill_soon(link);
     arm(&link->down);
-}
-
-/* The balancer: mostly it knows who is up; with one place or an address there is no choice. */
-static sim_instance *
-choose(cluster *sim, const char *url)
-{
-    int slot = 0;
-    if (sscanf(url, "ws://10.0.0.%d:", &slot) == 1)
-        return slot < sim->slots ? sim->at[slot] : NULL;
-    slot = (int)sim_pick(sim, 0, sim->slots - 1);
-    for (int i = 0; i < sim->slots && sim_odds(sim, 80); i++) {
-        sim_instance *instance = sim->at[(slot + i) % sim->slots];
-        if (instance && instance->alive)
-            return instance;
-    }
-    return sim->at[slot];
 }
 
 static void
@@ -292,13 +315,16 @@ init_pipe(pipe_end *pipe, fake_node *node, void (*fire)(swamp__timer *))
 }
 
 sim_link *
-sim_link_dial(sim_client *client, const char *url)
+sim_link_dial(sim_client *client, const char *url, uint64_t dice)
 {
     cluster *sim = sim_client_sim(client);
     sim_link *link = calloc(1, sizeof *link);
+    if (!link)
+        abort();
     link->of = sim;
     link->client = client;
-    link->server = choose(sim, url);
+    link->dice = dice;
+    link->server = sim_balancer_choose(sim, url, sim_client_name(client), &link->dice);
     fake_node *node = link->server ? link->server->node : sim->outside;
     init_pipe(&link->up, node, fire_up);
     init_pipe(&link->down, sim->outside, fire_down);
@@ -309,7 +335,9 @@ sim_link_dial(sim_client *client, const char *url)
     link->next = sim->links;
     sim->links = link;
     sim_note(sim, "%s: dial %s", link->name, url);
-    if (link->server && (link->server->alive || link->server->node->paused))
+    if (sim->refusal == 2) /* on its way to nowhere: the client's own time-out ends it */
+        link->up.vanishing = link->down.vanishing = 1;
+    else if (!sim->refusal && link->server && (link->server->alive || link->server->node->paused))
         push(link, &link->up, MSG_OPEN, 0, NULL, 0);
     else
         push(link, &link->down, MSG_REFUSED, SWAMP__LINK_LOST, NULL, 0);
@@ -347,14 +375,13 @@ sim_link_pause(sim_link *link, int paused)
 void
 sim_link_cut(sim_link *link, int how)
 {
-    static const char *names[] = {"reset", "vanishes both ways", "vanishes upwards", "vanishes downwards"};
+    static const char *names[] = {"reset", "vanishes both ways", "vanishes upwards", "vanishes downwards",
+                                  "will break in its next message"};
     sim_note(link->of, "%s: %s", link->name, names[how]);
-    if (how == SIM_CUT_RESET) {
-        empty(&link->up);
-        empty(&link->down);
-        push(link, &link->up, MSG_CLOSE, 0, NULL, 0);
-        push(link, &link->down, MSG_CLOSE, 0, NULL, 0);
-    }
+    if (how == SIM_CUT_RESET)
+        reset(link);
+    if (how == SIM_CUT_TORN)
+        link->torn = 1;
     if (how == SIM_CUT_BOTH || how == SIM_CUT_UP) {
         empty(&link->up);
         link->up.vanishing = 1;
@@ -366,22 +393,38 @@ sim_link_cut(sim_link *link, int how)
 }
 
 void
+sim_link_delay(sim_link *link, int64_t ms)
+{
+    sim_note(link->of, "%s: everything takes %lld ms longer", link->name, (long long)ms);
+    link->delay_ms = ms;
+}
+
+void
 sim_links_of_dead(sim_instance *instance)
 {
     for (sim_link *link = instance->of->links; link; link = link->next) {
         if (link->server != instance || !link->client)
             continue;
-        if (sim_odds(instance->of, 70))
+        if (sim_draw(&link->dice, 0, 99) < 70)
             push(link, &link->down, MSG_CLOSE, 0, NULL, 0);
         else
             link->down.vanishing = 1; /* the machine is gone, too: nobody sends a reset */
     }
 }
 
-int
-sim_link_is_open(const sim_link *link)
+static int
+is_open(const sim_link *link)
 {
     return link->client && link->conn;
+}
+
+unsigned
+sim_links_to(const sim_instance *instance)
+{
+    unsigned count = 0;
+    for (const sim_link *link = instance->of->links; link; link = link->next)
+        count += link->server == instance && is_open(link);
+    return count;
 }
 
 sim_link *
@@ -389,12 +432,12 @@ sim_link_random(cluster *sim)
 {
     int64_t count = 0;
     for (sim_link *link = sim->links; link; link = link->next)
-        count += sim_link_is_open(link);
+        count += is_open(link);
     if (!count)
         return NULL;
     int64_t n = sim_pick(sim, 0, count - 1);
     for (sim_link *link = sim->links; link; link = link->next)
-        if (sim_link_is_open(link) && n-- == 0)
+        if (is_open(link) && n-- == 0)
             return link;
     return NULL;
 }

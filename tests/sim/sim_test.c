@@ -1,12 +1,14 @@
-/* Plays seeds of the simulated cluster and prints the history of the first one that breaks a rule. */
+/* Plays seeds of the simulated cluster; the first one that breaks a rule is shrunk and printed as a history. */
 /*
  * SWAMP_SIM_SEEDS: how many (300); SWAMP_SIM_FIRST: the first (1); SWAMP_SIM_SEED: only this one, with its
- * history.
+ * history; SWAMP_SIM_KEEP: of its plan only these entries, "3,5,9" or "none"; SWAMP_SIM_CHAOS_MS: so long.
+ * Where all pairs of a step and a fault, and all transitions, must have been met: scripts/sim --check.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "sim.h"
+#include "../../libswamp/run/life_write.h"
+#include "shrink.h"
 #include "tap.h"
 
 static uint64_t
@@ -16,14 +18,39 @@ read_number(const char *name, uint64_t otherwise)
     return text && text[0] ? strtoull(text, NULL, 10) : otherwise;
 }
 
+/* Plays it once more with everything written down. */
 static void
-print_history(const cluster *sim)
+print_history(const sim_choice *choice)
 {
-    fprintf(stderr,
-            "---- seed %llu (%s, %d places)\n%s---- seed %llu: %s; SWAMP_SIM_SEED=%llu plays it again\n",
-            (unsigned long long)sim->seed, sim->calm ? "only links are cut" : "all faults", sim->slots,
-            sim->history.data ? sim->history.data : "", (unsigned long long)sim->seed,
-            sim->failure[0] ? sim->failure : "no rule is broken", (unsigned long long)sim->seed);
+    sim_choice recording = *choice;
+    swamp__buf text;
+    cluster *sim;
+    recording.recording = 1;
+    sim_play(&recording, &sim);
+    swamp__buf_init(&text);
+    sim_plan_print(sim, &text);
+    fprintf(stderr, "---- seed %llu: %s, %d places, balancer: %s; what happens:\n%s----\n%s",
+            (unsigned long long)choice->seed, sim->calm ? "only links are cut" : "all faults", sim->slots,
+            sim_balancer_name(sim), text.data ? text.data : "", sim->history.data ? sim->history.data : "");
+    swamp__buf_clear(&text);
+    sim_shrunk_command(choice, "build-test/tests/sim/sim_test", &text);
+    fprintf(stderr, "---- %s\n---- plays it again: %s\n",
+            sim->failure[0] ? sim->failure : "no rule is broken", text.data ? text.data : "");
+    swamp__buf_free(&text);
+    sim_free(sim);
+}
+
+static void
+shrink_and_print(const sim_choice *choice)
+{
+    sim_shrunk shrunk;
+    if (!sim_shrink(choice, &shrunk)) {
+        fprintf(stderr, "seed %llu: broken once and not again\n", (unsigned long long)choice->seed);
+        return;
+    }
+    fprintf(stderr, "seed %llu: %zu entries of its plan, shrunk to %zu in %u plays\n",
+            (unsigned long long)choice->seed, shrunk.before, shrunk.after, shrunk.plays);
+    print_history(&shrunk.choice);
 }
 
 static struct {
@@ -73,19 +100,21 @@ START_TEST(every_rule_holds_for_every_seed)
     unsigned broken = 0;
     char failure[1100] = "";
     for (uint64_t seed = first; seed < first + count_seeds; seed++) {
+        sim_choice choice = {.seed = seed};
         cluster *sim;
-        if (sim_play(seed, &sim)) {
-            if (!broken++) {
-                snprintf(failure, sizeof failure, "seed %llu: %s", (unsigned long long)seed, sim->failure);
-                print_history(sim);
-            } else {
-                fprintf(stderr, "seed %llu: %s\n", (unsigned long long)seed, sim->failure);
-            }
-        } else if (only_one) {
-            print_history(sim);
-        }
+        if (only_one)
+            sim_choice_read(&choice);
+        int is_broken = sim_play(&choice, &sim);
+        if (is_broken && !broken++)
+            snprintf(failure, sizeof failure, "seed %llu: %s", (unsigned long long)seed, sim->failure);
+        if (is_broken)
+            fprintf(stderr, "seed %llu: %s\n", (unsigned long long)seed, sim->failure);
         count(sim);
         sim_free(sim);
+        if (only_one && (choice.keeps || !is_broken))
+            print_history(&choice);
+        else if (is_broken && broken == 1)
+            shrink_and_print(&choice);
     }
     if (count_seeds >= 100)
         check_that_it_was_eventful();
@@ -94,15 +123,82 @@ START_TEST(every_rule_holds_for_every_seed)
 }
 END_TEST
 
-START_TEST(one_seed_has_one_history)
+static cluster *
+play(uint64_t seed, int recording)
 {
-    cluster *first, *second;
-    sim_play(7, &first);
-    sim_play(7, &second);
-    ck_assert_uint_eq(first->world->steps, second->world->steps);
-    ck_assert_str_eq(first->history.data, second->history.data);
-    sim_free(first);
-    sim_free(second);
+    sim_choice choice = {.seed = seed, .recording = recording};
+    cluster *sim;
+    sim_play(&choice, &sim);
+    return sim;
+}
+
+START_TEST(one_seed_has_one_history_whether_it_is_written_down_or_not)
+{
+    for (uint64_t seed = 7; seed < 10; seed++) {
+        cluster *first = play(seed, 1), *second = play(seed, 1), *silent = play(seed, 0);
+        ck_assert_uint_eq(first->world->steps, second->world->steps);
+        ck_assert_uint_eq(first->world->steps, silent->world->steps);
+        ck_assert_str_eq(first->history.data, second->history.data);
+        sim_free(first);
+        sim_free(second);
+        sim_free(silent);
+    }
+}
+END_TEST
+
+START_TEST(an_entry_that_is_left_out_does_not_happen_and_the_others_do)
+{
+    sim_choice choice = {.seed = 3, .recording = 1, .keeps = 1};
+    cluster *whole = play(3, 1), *part;
+    ck_assert_uint_gt(whole->plan_count, 4);
+    choice.keep[0] = choice.keep[2] = 1;
+    sim_play(&choice, &part);
+    ck_assert_uint_eq(part->plan_count, whole->plan_count);
+    ck_assert_ptr_nonnull(strstr(part->history.data, " [0] "));
+    ck_assert_ptr_null(strstr(part->history.data, " [1] "));
+    ck_assert_ptr_nonnull(strstr(part->history.data, " [2] "));
+    ck_assert_ptr_null(strstr(part->history.data, " [3] "));
+    sim_free(whole);
+    sim_free(part);
+}
+END_TEST
+
+/* The bug: an end is taken for recorded, whatever the store said. */
+static void
+believe_in_the_end(const char *kind, swamp__question *question)
+{
+    if (strcmp(kind, "final") == 0)
+        ((swamp__life_write *)question)->outcome = SWAMP__WRITE_DONE;
+}
+
+START_TEST(a_planted_bug_is_caught_shrunk_and_replayed)
+{
+    sim_choice choice = {.seed = 0};
+    sim_shrunk shrunk = {.after = SIM_PLAN_MAX};
+    cluster *sim;
+    swamp__buf command;
+    int broken = 0;
+    sim_after_write = believe_in_the_end;
+    while (!broken && choice.seed < 200) {
+        choice.seed++;
+        broken = sim_play(&choice, &sim);
+        sim_free(sim);
+    }
+    ck_assert_msg(broken, "the bug was not caught");
+    ck_assert(sim_shrink(&choice, &shrunk));
+    fprintf(stderr, "caught by seed %llu; %zu entries were shrunk to %zu in %u plays\n",
+            (unsigned long long)choice.seed, shrunk.before, shrunk.after, shrunk.plays);
+    ck_assert_uint_le(shrunk.after, 6); /* a client, and what keeps its end from being written */
+    ck_assert(sim_play(&shrunk.choice, &sim));
+    ck_assert_msg(strncmp(sim->failure, "terminal:", 9) == 0, "%s", sim->failure);
+    sim_free(sim);
+    swamp__buf_init(&command);
+    sim_shrunk_command(&shrunk.choice, "sim_test", &command);
+    ck_assert_ptr_nonnull(strstr(command.data, "SWAMP_SIM_KEEP="));
+    swamp__buf_free(&command);
+    sim_after_write = NULL;
+    ck_assert_msg(!sim_play(&shrunk.choice, &sim), "it breaks without the bug, too: %s", sim->failure);
+    sim_free(sim);
 }
 END_TEST
 
@@ -113,7 +209,11 @@ main(void)
     TCase *tcase = tcase_create("sim");
     tcase_set_timeout(tcase, 0); /* meson has the time limit */
     tcase_add_test(tcase, every_rule_holds_for_every_seed);
-    tcase_add_test(tcase, one_seed_has_one_history);
+    if (!getenv("SWAMP_SIM_SEED")) {
+        tcase_add_test(tcase, one_seed_has_one_history_whether_it_is_written_down_or_not);
+        tcase_add_test(tcase, a_planted_bug_is_caught_shrunk_and_replayed);
+        tcase_add_test(tcase, an_entry_that_is_left_out_does_not_happen_and_the_others_do);
+    }
     suite_add_tcase(suite, tcase);
     return tap_main(suite);
 }

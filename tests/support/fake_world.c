@@ -23,38 +23,79 @@ must_alloc(size_t size)
 
 /* Randomness and clocks. */
 
-uint64_t
-fake_world_random(fake_world *world)
+static uint64_t
+mix(uint64_t z)
 {
-    uint64_t z = world->random_state += 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
 }
 
-static int64_t
-pick_between(fake_world *world, int64_t low, int64_t high)
+uint64_t
+fake_world_random(fake_world *world)
 {
-    return high > low ? low + (int64_t)(fake_world_random(world) % (uint64_t)(high - low + 1)) : low;
+    return mix(world->random_state += 0x9e3779b97f4a7c15u);
+}
+
+uint64_t
+fake_node_random(fake_node *node)
+{
+    return node->random_state ? mix(node->random_state += 0x9e3779b97f4a7c15u) : fake_world_random(node->of);
+}
+
+static int64_t
+pick_between(fake_node *node, int64_t low, int64_t high)
+{
+    return high > low ? low + (int64_t)(fake_node_random(node) % (uint64_t)(high - low + 1)) : low;
+}
+
+int64_t
+fake_node_at(const fake_node *node, int64_t world_ms)
+{
+    return node->rate_own_ms + (world_ms - node->rate_world_ms) * node->rate_per_mille / 1000;
+}
+
+int64_t
+fake_node_now(const fake_node *node)
+{
+    return fake_node_at(node, node->of->now_ms);
+}
+
+/* The first moment of the world at which the node's clock says own_ms, or more. */
+static int64_t
+world_ms_of(const fake_node *node, int64_t own_ms)
+{
+    int64_t ahead_ms = own_ms - node->rate_own_ms;
+    if (own_ms == INT64_MAX || node->rate_per_mille == 1000 || ahead_ms <= 0)
+        return own_ms == INT64_MAX ? own_ms : node->rate_world_ms + ahead_ms;
+    return node->rate_world_ms + (ahead_ms * 1000 + node->rate_per_mille - 1) / node->rate_per_mille;
+}
+
+void
+fake_node_set_rate(fake_node *node, int64_t per_mille)
+{
+    node->rate_own_ms = fake_node_now(node);
+    node->rate_world_ms = node->of->now_ms;
+    node->rate_per_mille = per_mille;
 }
 
 static int64_t
 node_now_ms(void *self)
 {
-    return ((fake_node *)self)->of->now_ms;
+    return fake_node_now(self);
 }
 
 static int64_t
 node_unix_ms(void *self)
 {
-    const fake_world *world = ((fake_node *)self)->of;
-    return world->now_ms + world->unix_offset_ms;
+    const fake_node *node = self;
+    return node->of->now_ms + node->of->unix_offset_ms + node->unix_offset_ms;
 }
 
 static uint64_t
 node_random(void *self)
 {
-    return fake_world_random(((fake_node *)self)->of);
+    return fake_node_random(self);
 }
 
 static void
@@ -74,7 +115,7 @@ fake_world_new(uint64_t seed)
     fake_world *world = must_alloc(sizeof *world);
     world->now_ms = BEGIN_MS;
     world->unix_offset_ms = BEGIN_UNIX_MS - BEGIN_MS;
-    world->random_state = seed;
+    world->seed = world->random_state = seed;
     world->log.fn = take_line;
     world->log.user = world;
     world->log.level = SWAMP_LOG_DEBUG;
@@ -97,8 +138,8 @@ pick_fault(fake_asker *asker, const fake_call *call)
     if (fault == FAKE_FINE)
         fault = asker->down;
     if (fault == FAKE_FINE && asker->fault_per_mille &&
-        fake_world_random(asker->of->of) % 1000 < asker->fault_per_mille)
-        fault = (int)pick_between(asker->of->of, FAKE_ERROR, FAKE_WRITE_LOST);
+        fake_node_random(asker->of) % 1000 < asker->fault_per_mille)
+        fault = (int)pick_between(asker->of, FAKE_ERROR, FAKE_WRITE_LOST);
     return fault;
 }
 
@@ -244,9 +285,11 @@ asker_due(fake_asker *asker)
     if (asker->closed)
         return world->now_ms;
     if (!asker->due_set) {
-        asker->due_ms =
-            world->now_ms + (asker->running ? pick_between(world, asker->answer_low_ms, asker->answer_high_ms)
-                                            : pick_between(world, asker->ask_low_ms, asker->ask_high_ms));
+        asker->due_ms = world->now_ms +
+                        (asker->running ? pick_between(asker->of, asker->answer_low_ms, asker->answer_high_ms)
+                                        : pick_between(asker->of, asker->ask_low_ms, asker->ask_high_ms));
+        if (asker->running)
+            asker->due_ms += asker->answer_once_ms;
         asker->due_set = 1;
     }
     return asker->due_ms;
@@ -260,6 +303,7 @@ asker_step(fake_asker *asker)
     asker->due_set = 0;
     if (question) {
         asker->running = NULL;
+        asker->answer_once_ms = 0;
         asker->waiting--;
         question->done(question);
         return;
@@ -268,7 +312,7 @@ asker_step(fake_asker *asker)
     asker->running = question;
     if (asker->closed)
         question->status = SWAMP_E_CLOSED;
-    else if (question->deadline_ms && asker->of->of->now_ms > question->deadline_ms)
+    else if (question->deadline_ms && fake_node_now(asker->of) > question->deadline_ms)
         question->status = SWAMP_E_TIMEOUT;
     else
         question->work(question, asker->store);
@@ -290,6 +334,8 @@ fake_node_new(fake_world *world)
 {
     fake_node *node = must_alloc(sizeof *node);
     node->of = world;
+    node->rate_per_mille = 1000;
+    node->rate_world_ms = node->rate_own_ms = world->now_ms;
     swamp__timers_init(&node->timers);
     node->world.now_ms = node_now_ms;
     node->world.unix_ms = node_unix_ms;
@@ -349,7 +395,9 @@ look_at(fake_world *world, int64_t due_ms, due_thing thing, int64_t best_ms, due
         *best = thing;
     }
     ++*ties;
-    if (*ties > 1 && world->shuffle && fake_world_random(world) % *ties == 0)
+    /* By the moment and not by what was drawn before: who is left out of a replay changes nobody else's order. */
+    if (*ties > 1 && world->shuffle &&
+        mix(world->seed ^ ((uint64_t)due_ms << 8 | (*ties & 0xff))) % *ties == 0)
         *best = thing;
     return due_ms;
 }
@@ -367,8 +415,8 @@ find_next(fake_world *world, due_thing *best)
             best_ms = look_at(world, asker_due(asker), (due_thing){node, asker, 0}, best_ms, best, &ties);
         if (atomic_load(&node->woken))
             best_ms = look_at(world, world->now_ms, (due_thing){node, NULL, 1}, best_ms, best, &ties);
-        best_ms = look_at(world, swamp__timers_next(&node->timers), (due_thing){node, NULL, 0}, best_ms, best,
-                          &ties);
+        best_ms = look_at(world, world_ms_of(node, swamp__timers_next(&node->timers)),
+                          (due_thing){node, NULL, 0}, best_ms, best, &ties);
     }
     return best_ms;
 }
@@ -390,8 +438,10 @@ step_until(fake_world *world, int64_t end_ms)
         if (thing.node->collect)
             thing.node->collect(thing.node->collect_user);
     } else {
-        swamp__timers_run(&thing.node->timers, world->now_ms);
+        swamp__timers_run(&thing.node->timers, fake_node_now(thing.node));
     }
+    if (world->after_step)
+        world->after_step(world->after_step_user, thing.node);
     return 1;
 }
 

@@ -15,7 +15,7 @@
  * that a simulator can pause one and let the others go on. A node has askers: each is one thread that asks a
  * store, one question after the other. Nothing happens but inside fake_world_advance(), and there in the
  * order of time; what is due at one moment goes in the order node by node (questions, then the wake-up, then
- * timers), or, with shuffle, as the seed decides. The same seed and the same calls give the same history.
+ * timers), or, with shuffle, as the seed and the moment decide. The same seed and the same calls give the same history.
  */
 typedef struct fake_world fake_world;
 typedef struct fake_node fake_node;
@@ -27,6 +27,9 @@ struct fake_world {
     int shuffle;            /* 1: what is due at one moment is done in an order that the seed decides */
     uint64_t random_state;
     uint64_t steps; /* things done so far: two runs of one seed must agree */
+    uint64_t seed;
+    void (*after_step)(void *user, fake_node *node); /* NULL: nobody looks */
+    void *after_step_user;
     swamp__log log;
     unsigned lines[SWAMP_LOG_DEBUG + 1]; /* log lines by level */
     char last_line[1024];
@@ -48,6 +51,10 @@ struct fake_node {
     swamp__timers timers;
     fake_world *of;
     int paused; /* 1: like SIGSTOP: timers, wake-ups and answers wait; its store threads stand still, too */
+    int64_t unix_offset_ms;             /* its wall clock is wrong by so much */
+    int64_t rate_per_mille;             /* how fast its monotonic clock goes: 1000, as the world's */
+    int64_t rate_world_ms, rate_own_ms; /* ... since this moment of the world, when its own clock said this */
+    uint64_t random_state;              /* its own randomness; 0: it draws from the world's */
     atomic_int woken;
     void (*collect)(void *user); /* runs after fake_node_wake(), on the core's thread */
     void *collect_user;
@@ -56,6 +63,10 @@ struct fake_node {
 };
 
 fake_node *fake_node_new(fake_world *world);
+void fake_node_set_rate(fake_node *node, int64_t per_mille); /* from now on */
+int64_t fake_node_now(const fake_node *node); /* its own monotonic clock: what its timers go by */
+int64_t fake_node_at(const fake_node *node, int64_t world_ms); /* what that clock will say then */
+uint64_t fake_node_random(fake_node *node);
 void fake_node_wake(void *node); /* any thread; fits swamp__registry_new() */
 
 /* What goes wrong with one call to the store. */
@@ -94,6 +105,8 @@ struct fake_asker {
     /* delays, uniform from the seed between low and high: before the question's work runs, and before its
      * answer comes */
     int64_t ask_low_ms, ask_high_ms, answer_low_ms, answer_high_ms;
+
+    int64_t answer_once_ms; /* not 0: the answer under way takes so much longer */
 
     /* Called before each call. It may look, change the store by another way, or set a fault for this call by
      * returning it. */

@@ -1,0 +1,389 @@
+/* What can happen in a play: a client comes, a connection breaks, an instance or a store fails, a clock is wrong. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <swamp/status.h>
+#include "sim.h"
+
+static sim_instance *
+pick_instance(cluster *sim)
+{
+    sim_instance *instance = sim->slot[sim_pick(sim, 0, sim->slots - 1)].at;
+    return instance && instance->alive ? instance : NULL;
+}
+
+/* One to which nothing is being done yet: only one thing at a time heals by its timer. */
+static sim_instance *
+pick_idle(cluster *sim)
+{
+    sim_instance *instance = pick_instance(sim);
+    return instance && sim_instance_is_idle(instance) ? instance : NULL;
+}
+
+/* One with runs, if there is one: where a death or a stop matters. */
+static sim_instance *
+pick_busy(cluster *sim)
+{
+    int first = (int)sim_pick(sim, 0, sim->slots - 1);
+    for (int i = 0; i < sim->slots; i++) {
+        sim_instance *instance = sim->slot[(first + i) % sim->slots].at;
+        if (instance && instance->alive && sim_host_is_busy(instance))
+            return instance;
+    }
+    return pick_instance(sim);
+}
+
+static void
+come(cluster *sim)
+{
+    int number = 0; /* the same one whoever is left out of a replay */
+    for (size_t i = 0; i < sim->plan_at; i++)
+        number += sim->plan[i].kind == SIM_KIND_CLIENT;
+    if (sim_odds(sim, 2))
+        sim_client_attach(sim, number, "01900000-0000-7000-8000-000000000000"); /* which never was */
+    else if (sim->run_count && sim_odds(sim, 40))
+        sim_client_attach(sim, number, sim->runs[sim_pick(sim, 0, (int64_t)sim->run_count - 1)].id);
+    else
+        sim_client_start(sim, number);
+}
+
+/* Links. */
+
+static void
+cut(cluster *sim, int how)
+{
+    sim_link *link = sim_link_random(sim);
+    if (link)
+        sim_link_cut(link, how);
+}
+
+static void
+reset_link(cluster *sim)
+{
+    cut(sim, SIM_CUT_RESET);
+}
+
+static void
+black_hole(cluster *sim)
+{
+    cut(sim, SIM_CUT_BOTH);
+}
+
+static void
+half_open_up(cluster *sim)
+{
+    cut(sim, SIM_CUT_UP);
+}
+
+static void
+half_open_down(cluster *sim)
+{
+    cut(sim, SIM_CUT_DOWN);
+}
+
+static void
+tear_link(cluster *sim)
+{
+    cut(sim, SIM_CUT_TORN);
+}
+
+/* Late against all other links, so that what is sent on two of them comes in another order. */
+static void
+delay_link(cluster *sim)
+{
+    sim_link *link = sim_link_random(sim);
+    if (link)
+        sim_link_delay(link, sim_pick(sim, 200, 9000));
+}
+
+static void
+refuse_dials(cluster *sim)
+{
+    int64_t ms = sim_pick(sim, 500, 15000);
+    sim->refusal = sim_odds(sim, 60) ? 1 : 2;
+    sim_note(sim, "dials %s for %lld ms", sim->refusal == 1 ? "are refused" : "vanish", (long long)ms);
+    swamp__timer_set(&sim->outside->timers, &sim->refusal_timer, sim->world->now_ms + ms);
+}
+
+static void
+end_refusal(swamp__timer *timer)
+{
+    SWAMP__OF(timer, struct cluster, refusal_timer)->refusal = 0;
+}
+
+/* Instances. */
+
+static void
+kill_one(cluster *sim)
+{
+    sim_instance *instance = pick_instance(sim);
+    if (instance)
+        sim_instance_kill(instance, -1);
+}
+
+static void
+kill_at_a_store_call(cluster *sim)
+{
+    sim_instance *instance = pick_instance(sim);
+    if (instance)
+        instance->calls_to_live = (int)sim_pick(sim, 1, 12);
+}
+
+static void
+restart_one(cluster *sim)
+{
+    sim_instance *instance = pick_instance(sim);
+    if (instance)
+        sim_instance_kill(instance, sim_pick(sim, 10, 400));
+}
+
+static void
+pause_one(cluster *sim)
+{
+    sim_instance *instance = pick_idle(sim);
+    if (instance)
+        sim_instance_pause(instance,
+                           sim_odds(sim, 50) ? sim_pick(sim, 500, 10000) : sim_pick(sim, 10000, 90000));
+}
+
+/* Who watches a silent one is itself held up, for less than its TTL: the time it slept is no silence. */
+static void
+stall_observer(cluster *sim)
+{
+    sim_instance *silent = pick_idle(sim), *observer = pick_idle(sim);
+    if (silent)
+        sim_instance_pause(silent, sim_pick(sim, 15000, 45000));
+    if (observer && observer != silent)
+        sim_instance_pause(observer, sim_pick(sim, 4000, 28000));
+}
+
+/* The death that a directed fault waits for. */
+static void
+let_one_die(cluster *sim)
+{
+    sim_instance *instance = pick_busy(sim);
+    if (instance && sim_instance_is_idle(instance) && sim_odds(sim, 30))
+        sim_instance_pause(instance, sim_pick(sim, 50000, 90000));
+    else if (instance)
+        sim_instance_kill(instance, -1);
+}
+
+static void
+drain(cluster *sim, sim_instance *instance, int64_t longest_ms)
+{
+    if (!instance)
+        return;
+    int64_t timeout_ms = sim_odds(sim, 30) ? 0 : sim_pick(sim, 0, longest_ms);
+    sim_note(sim, "%s: stop, %lld ms for its runs", instance->name, (long long)timeout_ms);
+    instance->disturbed = 1;
+    swamp__instance_stop(instance->core, timeout_ms);
+}
+
+static void
+stop_one(cluster *sim)
+{
+    drain(sim, pick_instance(sim), 30000);
+}
+
+static void
+stop_a_busy_one(cluster *sim)
+{
+    drain(sim, pick_busy(sim), 8000);
+}
+
+/* Stores. */
+
+static void
+fault_a_store(cluster *sim, int way)
+{
+    sim_instance *instance = pick_idle(sim);
+    if (instance)
+        sim_instance_store_fault(
+            instance, way, sim_odds(sim, 70) ? sim_pick(sim, 1000, 40000) : sim_pick(sim, 40000, 120000));
+}
+
+static void
+store_is_down(cluster *sim)
+{
+    fault_a_store(sim, SIM_STORE_DOWN);
+}
+
+static void
+store_fails(cluster *sim)
+{
+    fault_a_store(sim, SIM_STORE_FAILS);
+}
+
+static void
+store_is_slow(cluster *sim)
+{
+    fault_a_store(sim, SIM_STORE_SLOW);
+}
+
+static void
+store_hangs(cluster *sim)
+{
+    fault_a_store(sim, SIM_STORE_HANGS);
+}
+
+static void
+store_writes_late(cluster *sim)
+{
+    fault_a_store(sim, SIM_STORE_LATE);
+}
+
+static void
+store_loses_answers(cluster *sim)
+{
+    fault_a_store(sim, SIM_STORE_LOSES);
+}
+
+/* For everybody at once, and often for longer than a TTL: nobody may be declared dead for it. */
+static void
+fault_every_store(cluster *sim)
+{
+    if (sim->outage)
+        return;
+    int64_t ms = sim_odds(sim, 50) ? sim_pick(sim, 1000, 20000) : sim_pick(sim, 20000, 90000);
+    sim->outage = (int)sim_pick(sim, FAKE_ERROR, FAKE_WRITE_LOST);
+    sim_note(sim, "the store is down for everybody for %lld ms", (long long)ms);
+    swamp__timer_set(&sim->outside->timers, &sim->outage_timer, sim->world->now_ms + ms);
+}
+
+static void
+end_outage(swamp__timer *timer)
+{
+    cluster *sim = SWAMP__OF(timer, struct cluster, outage_timer);
+    sim_note(sim, "the store is back for everybody");
+    sim->outage = 0;
+}
+
+/* Clocks. Wall clocks are never compared (PROTOCOL 5): hours to and fro change nothing. */
+
+static void
+turn_every_wall_clock(cluster *sim)
+{
+    sim->world->unix_offset_ms += sim_pick(sim, -7200000, 7200000);
+}
+
+static void
+turn_a_wall_clock(cluster *sim)
+{
+    sim_instance *instance = pick_instance(sim);
+    if (!instance)
+        return;
+    instance->node->unix_offset_ms += sim_pick(sim, -21600000, 21600000);
+    sim_note(sim, "%s: its wall clock is %lld ms off", instance->name,
+             (long long)instance->node->unix_offset_ms);
+}
+
+/* Its monotonic clock, by which it measures the silence of others, goes wrong by up to a tenth. */
+static void
+let_a_clock_drift(cluster *sim)
+{
+    sim_instance *instance = pick_instance(sim);
+    if (!instance)
+        return;
+    int64_t rate = sim_pick(sim, 900, 1100);
+    sim_note(sim, "%s: its clock goes at %lld per mille", instance->name, (long long)rate);
+    fake_node_set_rate(instance->node, rate);
+}
+
+/* Clients. */
+
+static sim_client *
+pick_client(cluster *sim)
+{
+    return sim->client_count ? sim->clients[sim_pick(sim, 0, (int64_t)sim->client_count - 1)] : NULL;
+}
+
+static void
+stop_reading(cluster *sim)
+{
+    sim_client *client = pick_client(sim);
+    if (client)
+        sim_client_stop_reading(client, sim_pick(sim, 5000, 120000));
+}
+
+static void
+restart_a_client(cluster *sim)
+{
+    sim_client *client = pick_client(sim);
+    if (client)
+        sim_client_restart(client);
+}
+
+static void
+cancel_a_run(cluster *sim)
+{
+    sim_client *client = pick_client(sim);
+    if (client)
+        sim_client_cancel(client);
+}
+
+const sim_kind sim_kinds[] = {
+    [SIM_KIND_CLIENT] = {come, 0, 0, "client_comes"},
+    [SIM_KIND_DEATH] = {let_one_die, 0, 0, "death_to_be_aimed_at"},
+    [SIM_KIND_STOP] = {stop_a_busy_one, 0, 0, "stop_to_be_aimed_at"},
+    {reset_link, 22, 45, "link_reset"},
+    {black_hole, 5, 10, "link_black_hole"},
+    {half_open_up, 5, 10, "link_half_open_up"},
+    {half_open_down, 5, 10, "link_half_open_down"},
+    {tear_link, 8, 15, "link_cut_in_mid_frame"},
+    {delay_link, 6, 10, "link_delayed_and_reordered"},
+    {refuse_dials, 4, 0, "dials_refused"},
+    {kill_one, 7, 0, "instance_killed"},
+    {kill_at_a_store_call, 7, 0, "instance_killed_at_a_store_call"},
+    {restart_one, 4, 0, "instance_restarted"},
+    {pause_one, 9, 0, "instance_paused_and_resumed"},
+    {stall_observer, 4, 0, "observer_stalled"},
+    {stop_one, 6, 0, "instance_drained"},
+    {store_is_down, 3, 0, "store_error"},
+    {store_fails, 3, 0, "store_error_at_times"},
+    {store_is_slow, 3, 0, "store_answers_late"},
+    {store_hangs, 3, 0, "store_unavailable_for_long"},
+    {store_writes_late, 3, 0, "store_writes_late"},
+    {store_loses_answers, 3, 0, "store_answer_lost_after_write"},
+    {fault_every_store, 4, 0, "store_of_all_unavailable"},
+    {turn_every_wall_clock, 2, 2, "clock_of_all_wrong_by_hours"},
+    {turn_a_wall_clock, 3, 3, "clock_steps_by_hours"},
+    {let_a_clock_drift, 3, 3, "clock_drifts"},
+    {stop_reading, 4, 0, "viewer_stops_reading"},
+    {restart_a_client, 10, 15, "client_restarted"},
+    {cancel_a_run, 5, 5, "run_cancelled"},
+};
+const size_t sim_kind_count = sizeof sim_kinds / sizeof sim_kinds[0];
+
+static void
+nothing_yet(swamp__timer *timer)
+{
+    (void)timer;
+}
+
+int
+sim_faults_init(cluster *sim)
+{
+    swamp__timers *timers = &sim->outside->timers;
+    int rc = swamp__timer_init(timers, &sim->plan_timer, nothing_yet);
+    if (rc == SWAMP_OK)
+        rc = swamp__timer_init(timers, &sim->outage_timer, end_outage);
+    return rc == SWAMP_OK ? swamp__timer_init(timers, &sim->refusal_timer, end_refusal) : rc;
+}
+
+void
+sim_faults_end(cluster *sim)
+{
+    sim->outage = sim->refusal = 0;
+    swamp__timer_unset(&sim->outside->timers, &sim->outage_timer);
+    swamp__timer_unset(&sim->outside->timers, &sim->refusal_timer);
+    for (sim_instance *instance = sim->instances; instance; instance = instance->next)
+        sim_instance_heal(instance);
+}
+
+void
+sim_faults_destroy(cluster *sim)
+{
+    swamp__timer_destroy(&sim->outside->timers, &sim->plan_timer);
+    swamp__timer_destroy(&sim->outside->timers, &sim->outage_timer);
+    swamp__timer_destroy(&sim->outside->timers, &sim->refusal_timer);
+}
