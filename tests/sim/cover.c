@@ -451,6 +451,9 @@ static const struct {
     {"session streaming: not found", "wire session not_found_asks_the_history"},
     {"session attaching: done", "wire session late_frames_after_elsewhere_do_nothing"},
     {"session idle: cancel unsent", "wire session cancel_before_anything_was_sent_is_the_end"},
+    /* These can happen, in one or two seconds of few lives: long runs meet them. */
+    {"session polling: cancel", "wire session cancel_goes_on_across_connections, and long runs"},
+    {"session polling: drain", "wire session drain_is_told_and_the_session_stays, and long runs"},
     {"membership removal: fenced", "unit run watch who_was_declared_dead_can_declare_nobody_dead"},
     {"attach looking: under way", "unit run lookup run_that_is_neither_active_nor_final_is_under_way"},
 };
