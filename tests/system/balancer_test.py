@@ -18,7 +18,7 @@ global
     nbthread 1
 defaults
     mode http
-    balance roundrobin
+    balance {balance}
     timeout connect 5s
     timeout client 30s
     timeout server 30s
@@ -39,14 +39,14 @@ class Balancer(SwampTest):
         with open(self.path("go"), "w", encoding="ascii"):
             pass
 
-    def haproxy(self, servers):
+    def haproxy(self, servers, balance="roundrobin"):
         """The port of a balancer over them; its socket is made here, so that no port is guessed."""
         if not HAPROXY:
             self.skipTest("haproxy is not installed")
         with socket.create_server(("127.0.0.1", 0)) as door:
             port = door.getsockname()[1]
             with open(self.path("haproxy.cfg"), "w", encoding="ascii") as file:
-                file.write(CONFIG + "listen swamp\n    bind fd@%d\n" % door.fileno())
+                file.write(CONFIG.format(balance=balance) + "listen swamp\n    bind fd@%d\n" % door.fileno())
                 for server in servers:
                     file.write("    server s%d 127.0.0.1:%d\n" % (server.port, server.port))
             words = [HAPROXY, "-db", "-f", self.path("haproxy.cfg")]
@@ -159,6 +159,40 @@ class Balancer(SwampTest):
         done = client.wait()
         self.assert_code(done, 0)
         self.assertEqual(proxy.accepted, accepted)
+        self.count_lines(self.events(done))
+
+    def test_leastconn_which_follows_the_number_of_connections_loses_and_repeats_nothing(self):
+        proxy = self.proxy(0)
+        servers = [self.serve(*QUICK) for _ in range(3)]
+        proxy.port_behind = self.haproxy(servers, "leastconn")
+        clients = [self.begin(proxy.url)[0] for _ in range(3)]  # on one instance each, until the cut
+        proxy.cut()
+        for client in clients:
+            self.wait_for(client, lambda client=client: self.news(client, "attached"), "it to be attached again")
+        self.go()
+        for client in clients:
+            done = client.wait()
+            self.assert_code(done, 0)
+            self.count_lines(self.events(done))
+
+    def test_source_which_sends_a_client_to_one_instance_for_ever_is_passed_by(self):
+        proxy = self.proxy(0)
+        servers = [self.serve(*QUICK) for _ in range(3)]
+        proxy.port_behind = self.haproxy(servers, "source")
+        first = self.begin(proxy.url)[1]
+        picked = self.owner(first, servers)
+        second = self.begin(proxy.url)[1]
+        self.assertIs(self.owner(second, servers), picked)  # that is what `source` means
+        owner = next(s for s in servers if s is not picked)
+        run = self.begin(owner.url)[1]
+        client = self.start("run", "attach", run, "--json", "--server", proxy.url)
+        client.wait_line("out", '"line 2"')  # never by the balancer: it dialled the owner's own address
+        elsewhere = [json.loads(line) for line in self.news(client, "elsewhere")]
+        self.assertGreaterEqual(len(elsewhere), 2)
+        self.assertEqual({(news["instanceId"], news["address"]) for news in elsewhere}, {(owner.instance, owner.url)})
+        self.go()
+        done = client.wait()
+        self.assert_code(done, 0)
         self.count_lines(self.events(done))
 
     def test_an_address_that_nobody_reaches_is_given_up_for_the_balancer(self):

@@ -418,12 +418,12 @@ def main(at_once=4):
         unittest.main(verbosity=2)
     loaded = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
     tests = [test for group in loaded for test in group]
-    good = len(tests) > 0
+    good, all_skipped = len(tests) > 0, True
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
         for test, (result, took_s) in zip(tests, pool.map(run_one, tests)):
-            good = good and result.wasSuccessful()
+            good, all_skipped = good and result.wasSuccessful(), all_skipped and bool(result.skipped)
             word = "FAILED" if not result.wasSuccessful() else "skipped" if result.skipped else "ok"
             print("%-7s %5.1f s  %s" % (word, took_s, test.id()), flush=True)
             for where, why in [*result.failures, *result.errors, *result.skipped]:
                 print("%s: %s" % (where, why), flush=True)
-    sys.exit(0 if good else 1)
+    sys.exit(1 if not good else 77 if all_skipped else 0)  # 77: meson says SKIP
