@@ -46,12 +46,12 @@ send_all(int fd, const char *at, size_t len)
 static size_t
 put_event(int to_nats, const char *text, size_t len, char *to)
 {
-    size_t header = to_nats ? (size_t)sprintf(to, "PUB bench %zu\r\n", len)
-                            : bench_put_header((unsigned char *)to, BENCH_TEXT, len, 1);
-    memcpy(to + header, text, len);
-    if (to_nats)
-        memcpy(to + header + len, "\r\n", 2);
-    return header + len + (to_nats ? 2 : 0);
+    if (!to_nats)
+        return bench_put_said(to, BENCH_TEXT, text, len);
+    size_t line = (size_t)sprintf(to, "PUB bench %zu\r\n", len);
+    memcpy(to + line, text, len);
+    memcpy(to + line + len, "\r\n", 2);
+    return line + len + 2;
 }
 
 static void

@@ -65,14 +65,17 @@ make_events(size_t size)
     }
 }
 
+/* Stamps them only where there is a rate: flat out nobody asks how long an event took. */
 static void
 let_out(size_t count)
 {
     bench_event stamp;
-    for (; out_count < count && out_count < event_count; out_count++) {
+    count = count < event_count ? count : event_count;
+    for (; rate && out_count < count; out_count++) {
         stamp.at = strstr(events[out_count].text, "\"at\":\"") + 6;
         bench_event_stamp(&stamp, bench_now_ns());
     }
+    out_count = count;
 }
 
 static void
@@ -112,12 +115,12 @@ take_bytes(viewer *v, const struct iovec *parts, size_t taken)
 static void
 write_some(viewer *v)
 {
-    static unsigned char heads[FRAMES_MAX][BENCH_HEADER_MAX + PREFIX_MAX];
+    static unsigned char heads[FRAMES_MAX][WS_HEADER_MAX + PREFIX_MAX];
     static struct iovec parts[2 * FRAMES_MAX];
     size_t frames = 0;
     for (; frames < frames_a_write && v->next + frames < out_count; frames++) {
         finished *event = &events[v->next + frames];
-        size_t header = bench_put_header(heads[frames], BENCH_TEXT, v->prefix_len + event->len, 0);
+        size_t header = ws_header_put(heads[frames], BENCH_TEXT, v->prefix_len + event->len, NULL);
         memcpy(heads[frames] + header, v->prefix, v->prefix_len);
         parts[2 * frames] = (struct iovec){heads[frames], header + v->prefix_len};
         parts[2 * frames + 1] = (struct iovec){event->text, event->len};
@@ -152,7 +155,7 @@ answer_upgrade(viewer *v)
 static void
 answer_attach(viewer *v, const char *text)
 {
-    char answer[BENCH_HEADER_MAX + PREFIX_MAX], frame[BENCH_HEADER_MAX + PREFIX_MAX], id[64] = "";
+    char answer[WS_HEADER_MAX + PREFIX_MAX], frame[WS_HEADER_MAX + PREFIX_MAX], id[64] = "";
     const char *at = strstr(text, "\"id\":\"");
     if (!at || sscanf(at, "\"id\":\"%63[^\"]", id) != 1)
         return;
@@ -162,7 +165,7 @@ answer_attach(viewer *v, const char *text)
                                   "{\"type\":\"run.attached\",\"id\":\"%s\",\"payload\":{\"runId\":\"" RUN_ID
                                   "\",\"kind\":\"workflow-run\",\"headSeq\":0,\"state\":\"running\"}}",
                                   id);
-    size_t header = bench_put_header((unsigned char *)frame, BENCH_TEXT, len, 0);
+    size_t header = ws_header_put((unsigned char *)frame, BENCH_TEXT, len, NULL);
     memcpy(frame + header, answer, len);
     if (send(v->fd, frame, header + len, MSG_NOSIGNAL) != (ssize_t)(header + len))
         return;

@@ -4,6 +4,7 @@
  * Usage: load --port N --run ID [--viewers N] [--events N that each shall get] [--dialect NAME, viewers.h]
  *        [--server PID]  whose CPU time and memory are measured   [--start PID]  who emits, if not the server itself
  *        [--latency]     how long an event took from the emit
+ *        [--late]        the events are there already: attaching counts as well, and nobody is signalled
  *        [--stalled N]   as many more viewers, which read nothing once attached
  *        [--idle N --idle-run ID]  as many more viewers, of a run that has no events
  *        [--hold MS]     what the attached viewers cost while nothing happens
@@ -55,7 +56,7 @@ print_one_at_a_time(viewers *all, const char *run_id, size_t times)
     free(list);
 }
 
-/* Returns the most memory that the server had meanwhile. */
+/* Returns the most memory that the server had meanwhile. Without a starter, the events are there once they are asked for. */
 static size_t
 deliver(viewers *all, size_t readers, pid_t server, pid_t starter)
 {
@@ -63,6 +64,8 @@ deliver(viewers *all, size_t readers, pid_t server, pid_t starter)
     uint64_t looked_ns = 0;
     if (starter)
         kill(starter, SIGUSR2);
+    else
+        (void)viewers_attach(all);
     while (all->done < readers) {
         viewers_turn(all);
         if (bench_now_ns() - looked_ns < 20000000)
@@ -116,6 +119,7 @@ main(int argc, char **argv)
     size_t stalled = (size_t)bench_number(argc, argv, "stalled", 0);
     size_t idle = (size_t)bench_number(argc, argv, "idle", 0);
     size_t serial = (size_t)bench_number(argc, argv, "serial", 0);
+    int late = bench_flag(argc, argv, "late");
     long hold_ms = bench_number(argc, argv, "hold", 0);
     const char *run_id = bench_text(argc, argv, "run", "none");
     pid_t server = (pid_t)bench_number(argc, argv, "server", 0);
@@ -145,11 +149,12 @@ main(int argc, char **argv)
     printf("{\"viewers\":%zu", readers);
     if (serial)
         print_one_at_a_time(&all, run_id, serial);
-    printf(",\"attach_all_ms\":%.2f", viewers_attach(&all));
+    if (!late)
+        printf(",\"attach_all_ms\":%.2f", viewers_attach(&all));
     if (hold_ms)
         print_idle(&all, hold_ms, rss_before, server);
     if (all.events)
-        print_deliveries(&all, readers, server, (pid_t)bench_number(argc, argv, "start", server));
+        print_deliveries(&all, readers, server, late ? 0 : (pid_t)bench_number(argc, argv, "start", server));
     printf("}\n");
     viewers_free(&all);
     return 0;

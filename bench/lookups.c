@@ -155,7 +155,7 @@ ask(int fd, long number)
     size_t len = bench_put_attach(text, "request", run_id, 0);
     if (send(fd, text, len, 0) != (ssize_t)len)
         bench_die("send");
-    while ((header = bench_header(bytes, got, &payload)) == 0 || got - header < payload) {
+    while ((header = ws_header_read(bytes, got, &payload)) == 0 || got - header < payload) {
         ssize_t more = recv(fd, bytes + got, sizeof(bytes) - got, 0);
         if (more <= 0)
             bench_die("recv");

@@ -56,7 +56,7 @@ struct viewers {
 void viewers_init(viewers *all, size_t count);
 void viewers_free(viewers *all);
 
-/* Dials all, and returns when all are attached, after so many ms. */
+/* Dials all, a thousand of them at once, and returns when all are attached, after so many ms. */
 double viewers_attach(viewers *all);
 void viewers_dial(viewers *all, viewer *v);
 void viewers_dial_again(viewers *all, viewer *v); /* hangs up first */

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -52,23 +51,10 @@ bench_put_upgrade(char *to, int port, const char *path)
 }
 
 size_t
-bench_put_header(unsigned char *to, int first_byte, uint64_t payload, int masked)
-{
-    size_t wide = payload < 126 ? 0 : payload < 65536 ? 2 : 8, len = 2;
-
-    to[0] = (unsigned char)first_byte;
-    to[1] = (unsigned char)((masked ? 0x80 : 0) | (wide == 0 ? payload : wide == 2 ? 126 : 127));
-    for (; len < 2 + wide; len++)
-        to[len] = (unsigned char)(payload >> (8 * (wide + 1 - len)));
-    if (masked)
-        memset(to + len, 0, 4);
-    return len + (masked ? 4 : 0);
-}
-
-size_t
 bench_put_said(char *to, int first_byte, const char *text, size_t len)
 {
-    size_t header = bench_put_header((unsigned char *)to, first_byte, len, 1);
+    static const unsigned char mask[4];
+    size_t header = ws_header_put((unsigned char *)to, first_byte, len, mask);
     memcpy(to + header, text, len);
     return header + len;
 }
@@ -76,32 +62,10 @@ bench_put_said(char *to, int first_byte, const char *text, size_t len)
 size_t
 bench_put_attach(char *to, const char *id, const char *run_id, uint64_t after_seq)
 {
-    char text[BENCH_CLIENT_MAX - BENCH_HEADER_MAX];
+    char text[BENCH_CLIENT_MAX - WS_HEADER_MAX];
     int len =
         snprintf(text, sizeof(text),
                  "{\"type\":\"run.attach\",\"id\":\"%s\",\"payload\":{\"runId\":\"%s\",\"afterSeq\":%llu}}",
                  id, run_id, (unsigned long long)after_seq);
     return bench_put_said(to, BENCH_TEXT, text, (size_t)len);
-}
-
-size_t
-bench_header(const unsigned char *at, size_t len, uint64_t *payload)
-{
-    if (len < 2)
-        return 0;
-    uint64_t size = at[1] & 0x7f;
-    size_t wide = size == 126 ? 2 : size == 127 ? 8 : 0;
-    if (at[1] & 0x80) {
-        fprintf(stderr, "a masked frame from a server\n");
-        exit(1);
-    }
-    if (len < 2 + wide)
-        return 0;
-    if (wide) {
-        size = 0;
-        for (size_t i = 0; i < wide; i++)
-            size = size << 8 | at[2 + i];
-    }
-    *payload = size;
-    return 2 + wide;
 }

@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "../tests/support/ws_header.h"
 
 #define BENCH_CLIENT_MAX 768 /* bytes of anything that a client says */
-#define BENCH_HEADER_MAX 14  /* bytes of a frame's header */
 
 #define BENCH_TEXT 0x81 /* a header's first byte: a whole text */
 #define BENCH_PONG 0x8a
@@ -20,15 +20,9 @@ int bench_connect(int port, int number, int nonblocking);
 size_t bench_put_upgrade(char *to, int port, const char *path);
 extern const char bench_upgraded[];
 
-/* The header of a frame; a masked one's mask is zeros, so that the payload stays as it is. Returns its bytes. */
-size_t bench_put_header(unsigned char *to, int first_byte, uint64_t payload, int masked);
-
-/* A whole frame of a client, and the one that asks for a run. Return their bytes. */
+/* A whole frame of a client, and the one that asks for a run; their mask is zeros, so that the text stays as it is.
+ * Return their bytes. */
 size_t bench_put_said(char *to, int first_byte, const char *text, size_t len);
 size_t bench_put_attach(char *to, const char *id, const char *run_id, uint64_t after_seq);
-
-/* The header of the server's frame at `at`: its bytes, and those of the payload; 0: not whole yet. Ends the program on
- * a masked one. */
-size_t bench_header(const unsigned char *at, size_t len, uint64_t *payload);
 
 #endif

@@ -1,5 +1,7 @@
 """Fan-out flat out: the library beside the physical limit and its peers."""
-from .measure import Failed, median, ratios, spread
+import signal
+
+from .measure import Failed, line_of, median, ratios, spread
 from .peers import NCHAN_RATE
 
 LARGE_LOG = ["--log-events", 4000000, "--log-bytes", 2000000000]
@@ -17,6 +19,8 @@ def measure(bench, peers, report):
     by_viewers = {}
     for viewers, size, events, goal in LIMIT:
         beside_limit(bench, report, viewers, size, events, goal, by_viewers)
+    for viewers, events in ((1, 1000000), (10, 200000)):
+        from_the_log(bench, report, viewers, events)
     if bench.mode != "smoke":
         beside_peers(bench, peers, report, by_viewers)
 
@@ -40,6 +44,22 @@ def beside_limit(bench, report, viewers, size, events, goal, by_viewers):
                     ratio=spread(clock, "ratio", 1, 2), goal=f">= {goal} of the limit", met=median(clock, "ratio") >= goal)
     report.figure("- the server's CPU ns a delivery, without that of the emits", spread(ours, "cpu_ns_without_emit", 1, 0),
                   beside=f"limit: {spread(limit, 'cpu_ns_a_delivery', 1, 0)}", ratio=spread(cpu, "ratio", 1, 2))
+
+
+def from_the_log(bench, report, viewers, events):
+    """The events are there before the viewers are: nothing is emitted meanwhile, on either side."""
+    events = bench.scale(events, 300)
+
+    def once(name, *extra):
+        with bench.server(name, "--events", events, *extra) as (process, port, runs):
+            process.send_signal(signal.SIGUSR2)
+            if name == "server":
+                line_of(process)  # what the emits cost: they are done
+            return bench.load(port, runs[0], "--server", process.pid, "--viewers", viewers, "--events", events, "--late")
+
+    limit, ours = bench.in_turn(lambda: once("limit"), lambda: once("server", *LARGE_LOG))
+    report.compared(f"{viewers} viewer{'s'[:viewers - 1]}, 200 bytes, all emitted before: M deliveries/s, attach included", "limit",
+                    limit, ours, "per_second", 1e6, 2, ratio=spread(ratios(ours, limit, "per_second"), "ratio", 1, 2))
 
 
 def beside_peers(bench, peers, report, by_viewers):

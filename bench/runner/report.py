@@ -57,6 +57,9 @@ class Report:
             f"{output_of(self.root, 'cc', '--version')}",
             "peers: " + (", ".join(peers) or "none")]
 
+    def took(self, seconds):
+        self.machine.append(f"took {seconds / 60:.0f} minutes")
+
     def text(self):
         lines = [HEAD, *(f"- {line}" for line in self.machine), ""]
         lines += ["| figure | measured beside it | library | ratio | goal | |", "|---|---|---|---|---|---|"]

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <swamp/status.h>
 #include "fake_server.h"
+#include "ws_header.h"
 
 static void
 set_soon(fake_server *server, swamp__timer *timer)
@@ -258,11 +259,10 @@ take_frames(fake_peer *peer)
         ck_assert_int_eq(at[0] & 0xf0, 0x80);
         ck_assert_int_eq(at[1] & 0x80, 0);
         int opcode = at[0] & 0x0f;
-        size_t len = at[1] & 0x7f, digits = len == 126 ? 2 : len == 127 ? 8 : 0;
-        if (digits)
-            for (size_t i = len = 0; i < digits; i++)
-                len = len << 8 | at[2 + i];
-        at += 2 + digits;
+        uint64_t payload;
+        size_t header = ws_header_read(at, (size_t)(end - at), &payload), len = (size_t)payload;
+        ck_assert_uint_gt(header, 0);
+        at += header;
         ck_assert_uint_le(len, (size_t)(end - at));
         if (opcode == SWAMP__WS_PING && !peer->mute)
             swamp__conn_alive(peer->conn);

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
+#include "../support/ws_header.h"
 
 #define PATIENCE_S 20
 #define GUID "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
@@ -200,16 +201,8 @@ size_t
 raw_put_frame(unsigned char *frame, int opcode_and_fin, const void *payload, size_t len, int masked)
 {
     static const unsigned char mask[4] = {0x12, 0x34, 0x56, 0x78};
-    size_t at = 2;
+    size_t at = ws_header_put(frame, opcode_and_fin, len, masked ? mask : NULL);
 
-    frame[0] = (unsigned char)opcode_and_fin;
-    frame[1] = (unsigned char)((masked ? 0x80 : 0) | (len < 126 ? len : len <= 0xffff ? 126 : 127));
-    for (int i = len < 126 ? 0 : len <= 0xffff ? 2 : 8; i > 0; i--)
-        frame[at++] = (unsigned char)((uint64_t)len >> (8 * (i - 1)));
-    if (masked) {
-        memcpy(frame + at, mask, 4);
-        at += 4;
-    }
     for (size_t i = 0; i < len; i++)
         frame[at + i] = (unsigned char)(((const unsigned char *)payload)[i] ^ (masked ? mask[i % 4] : 0));
     return at + len;
@@ -234,23 +227,19 @@ raw_say(int fd, const char *text)
 void
 raw_read_frame(int fd, raw_frame *frame)
 {
-    unsigned char head[2], more[8], mask[4] = {0};
-    size_t extra;
+    unsigned char head[WS_HEADER_MAX], mask[4] = {0};
+    uint64_t payload;
 
     read_exactly(fd, head, 2);
+    size_t size = ws_header_size(head[1]);
+    read_exactly(fd, head + 2, size - 2);
+    ck_assert_uint_eq(ws_header_read(head, size, &payload), size);
     frame->opcode = head[0] & 0xf;
     frame->fin = head[0] >> 7;
-    frame->len = head[1] & 0x7f;
-    extra = frame->len < 126 ? 0 : frame->len == 126 ? 2 : 8;
-    if (extra > 0) {
-        read_exactly(fd, more, extra);
-        frame->len = 0;
-        for (size_t i = 0; i < extra; i++)
-            frame->len = frame->len << 8 | more[i];
-    }
+    frame->len = (size_t)payload;
     ck_assert_uint_lt(frame->len, 64u * 1024 * 1024);
     if (head[1] & 0x80)
-        read_exactly(fd, mask, 4);
+        memcpy(mask, head + size - 4, 4);
     frame->payload = malloc(frame->len + 1);
     ck_assert_ptr_nonnull(frame->payload);
     read_exactly(fd, frame->payload, frame->len);
