@@ -66,8 +66,11 @@ look_at_history(struct reader *reader, int owner_gone)
     int rc = read_key(reader, key);
     if (rc == SWAMP_ABSENT)
         return SWAMP__FOUND_NOTHING;
-    if (rc != SWAMP_OK || swamp__read_run(reader->store, key.text, reader->revision, reader->value.data,
-                                          reader->value.len, &out->run) != SWAMP_OK)
+    if (rc == SWAMP_OK)
+        rc = swamp__read_run(reader->store, key.text, reader->revision, reader->value.data, reader->value.len,
+                             &out->run);
+    out->unreadable = rc == SWAMP_E_CORRUPT;
+    if (rc != SWAMP_OK)
         return SWAMP__FOUND_FAILED;
     if (!out->run.is_final)
         return SWAMP__FOUND_UNDER_WAY;
@@ -90,8 +93,10 @@ read_active(struct reader *reader)
         return rc;
     if (swamp__read_active(reader->store, key.text, reader->revision, reader->value.data, reader->value.len,
                            &active) != SWAMP_OK ||
-        !swamp__id_is_key_segment(active.instance_id))
+        !swamp__id_is_key_segment(active.instance_id)) {
+        reader->out->unreadable = 1;
         return SWAMP_E_CORRUPT;
+    }
     snprintf(reader->out->owner, sizeof reader->out->owner, "%s", active.instance_id);
     return SWAMP_OK;
 }

@@ -24,6 +24,7 @@ typedef struct swamp__lookup {
     uint64_t heartbeat_revision; /* ACTIVE, KEPT */
     swamp__buf heartbeat;        /* ACTIVE, KEPT: its value, for the watch */
     swamp__run_facts run;        /* KEPT, INTERRUPTED, NOTHING (final) */
+    int unreadable;              /* FAILED: by a record, not by the store */
     /* how many gets it took: at most 2 for an active run, 3 otherwise; 4 where two looks were needed: KEPT,
      * and a run that ended between the reads */
     int reads;

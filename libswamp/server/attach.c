@@ -198,7 +198,9 @@ read_store(swamp__question *question, swamp_store *store)
 {
     reading *look = (reading *)question;
     swamp__lookup_run(store, look->run_id, question->timeout_ms, &look->found);
-    question->status = look->found.found == SWAMP__FOUND_FAILED ? SWAMP_E_STORE : SWAMP_OK;
+    question->status = look->found.found != SWAMP__FOUND_FAILED ? SWAMP_OK
+                       : look->found.unreadable                 ? SWAMP_E_CORRUPT
+                                                                : SWAMP_E_STORE;
 }
 
 /* PROTOCOL 6.5, the owner's heartbeat is there: by this instance's own watch. */

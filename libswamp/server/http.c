@@ -51,11 +51,15 @@ answer_joined(const swamp__instance *instance, const swamp__http_request *reques
 {
     swamp__unreadable *unreadable = instance->questions->unreadable;
     uint64_t count = unreadable ? swamp__unreadable_count(unreadable) : 0;
+    int degraded = swamp__instance_degraded(instance);
     swamp__buf body;
     swamp__buf_init(&body);
     swamp__buf_text(&body, "{");
-    swamp__json_put_member(&body, "status", "ready");
-    swamp__json_put_member(&body, "instanceId", instance->options.instance_id);
+    swamp__json_put_member(&body, "status", degraded ? "degraded" : "ready");
+    if (degraded)
+        swamp__json_put_member(&body, "reason", "the store does not answer");
+    else
+        swamp__json_put_member(&body, "instanceId", instance->options.instance_id);
     if (count)
         swamp__json_put_member_i64(&body, "unreadableRecords", (int64_t)count);
     swamp__buf_text(&body, "}");
@@ -71,8 +75,6 @@ answer_ready(swamp__instance *instance, const swamp__http_request *request, cons
         answer_status(request, 503, "draining", "", NULL);
     else if (!instance->joined)
         answer_status(request, 503, "starting", "", NULL);
-    else if (swamp__instance_degraded(instance))
-        answer_status(request, 200, "degraded", "reason", "the store does not answer");
     else
         answer_joined(instance, request);
     return NULL;

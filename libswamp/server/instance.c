@@ -10,7 +10,9 @@ take_answer(swamp__question *question)
     swamp__instance *instance = ask->instance;
     swamp__link_remove(&ask->link);
     int fenced = question->status == SWAMP_E_FENCED;
-    instance->store_failing = question->status < 0 && question->status != SWAMP_E_CLOSED && !fenced;
+    /* a record that cannot be read is not a store that does not answer */
+    instance->store_failing = question->status < 0 && question->status != SWAMP_E_CLOSED &&
+                              question->status != SWAMP_E_CORRUPT && !fenced;
     instance->store_failures += (uint64_t)instance->store_failing;
     /* PROTOCOL 5, fencing: whichever write was refused. Before joining there is no heartbeat yet. */
     if (fenced && instance->joined)

@@ -1,4 +1,4 @@
-/* Preloaded into a program: its wall clock is WRONG_CLOCK_S seconds off; the monotonic clock stays right. */
+/* Preloaded into a program: its wall clock is off, steps or drifts; the monotonic clock stays right. */
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -7,10 +7,23 @@
 
 /* libfaketime does the same, but shifts the times of a timerfd on the monotonic clock too, also when told not to. */
 static time_t
+number(const char *name)
+{
+    const char *words = getenv(name);
+    return words ? (time_t)strtol(words, NULL, 10) : 0;
+}
+
+/* WRONG_CLOCK_S seconds, each other second WRONG_CLOCK_STEP_S more, and WRONG_CLOCK_DRIFT more for each second that passed. */
+static time_t
 offset_s(void)
 {
-    const char *words = getenv("WRONG_CLOCK_S");
-    return words ? (time_t)strtol(words, NULL, 10) : 0;
+    static time_t begun;
+    struct timespec up;
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &up);
+    if (!begun)
+        begun = up.tv_sec;
+    return number("WRONG_CLOCK_S") + (up.tv_sec % 2 ? number("WRONG_CLOCK_STEP_S") : 0) +
+           (up.tv_sec - begun) * number("WRONG_CLOCK_DRIFT");
 }
 
 int

@@ -1,4 +1,5 @@
 """What the tests of faults share: several instances with quick timings, the store's records and lock, processes in /proc."""
+import ctypes
 import fcntl
 import json
 import os
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import unittest
 
 import swamp_test
 from swamp_test import SWAMP, Server, Socket, SwampTest, wait_until, workflow
@@ -17,6 +19,7 @@ from swamp_test import SWAMP, Server, Socket, SwampTest, wait_until, workflow
 MARKER = "SWAMP_TEST_MARKER"
 QUICK = ["--heartbeat-interval", "500ms", "--stale-ttl", "2s", "--reconciliation-interval", "500ms", "--drain-timeout", "20s"]
 TTL_S = 2.0
+FULL = bool(os.environ.get("SWAMP_TEST_FULL"))  # the figures of the specification, where CI takes smaller ones
 UNTIL_GO = "echo begun; while ! test -e go; do sleep 0.05; done; echo gone on"
 
 # Holds the sidecar lock until its stdin closes.
@@ -59,6 +62,41 @@ class Ready:
                 answer += part
         head, _, body = answer.partition(b"\r\n\r\n")
         self.code, self.body = int(head.split()[1]), json.loads(body)
+
+
+class Frozen:
+    """One thread of a child, by its name, stands still while the others go on: SIGSTOP takes the whole process.
+
+    By ptrace, in whose eyes the thread that seized it is the tracer: enter and leave on one thread.
+    """
+
+    DETACH, SEIZE, INTERRUPT, WALL = 17, 0x4206, 0x4207, 0x40000000
+
+    def __init__(self, pid, name):
+        self.libc = ctypes.CDLL(None, use_errno=True)
+        self.libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+        self.libc.ptrace.restype = ctypes.c_long
+        self.thread = next(int(tid) for tid in os.listdir("/proc/%d/task" % pid) if self.name_of(pid, tid) == name)
+
+    def name_of(self, pid, tid):
+        with open("/proc/%d/task/%s/comm" % (pid, tid), encoding="ascii") as file:
+            return file.read().strip()
+
+    def trace(self, request):
+        if self.libc.ptrace(request, self.thread, None, None) != 0:
+            raise OSError(ctypes.get_errno(), "ptrace %#x" % request)
+
+    def __enter__(self):
+        try:
+            self.trace(self.SEIZE)
+        except PermissionError:
+            raise unittest.SkipTest("ptrace is not allowed here") from None
+        self.trace(self.INTERRUPT)
+        os.waitpid(self.thread, self.WALL)  # it has stopped
+        return self
+
+    def __exit__(self, *_):
+        self.trace(self.DETACH)
 
 
 class ClusterTest(SwampTest):

@@ -6,7 +6,7 @@ import threading
 import time
 
 import swamp_test
-from cluster import QUICK, TTL_S, ClusterTest, Ready, in_parallel
+from cluster import FULL, QUICK, TTL_S, ClusterTest, Frozen, Ready, in_parallel
 from swamp_test import wait_until, workflow
 
 
@@ -87,12 +87,30 @@ class Deaths(ClusterTest):
         self.assertEqual(self.alive(), {other.instance})
         client.end()
 
-    def test_twenty_lives_of_one_instance_do_not_touch_the_runs_of_the_other(self):
+    def test_a_hung_network_thread_is_a_death(self):
+        owner, other = self.instance(), self.instance()
+        client, run = self.begin(owner.url)
+        with Frozen(owner.process.pid, "swamp-net"):  # all its other threads go on, the heartbeat's too
+            record = self.wait_final(run)
+            self.assertEqual((record["status"], record["interruptReason"]), ("failed", "instance_dead"))
+            wait_until(lambda: not [k for k in self.keys() if owner.instance in k], "the reaping of " + owner.instance)
+            before = self.rows(run)
+            self.go()  # its command ends well meanwhile, and nobody may hear of it
+            wait_until(lambda: not self.commands("test -e go"), "the end of the command")
+        match = owner.wait_line("out", r"listening on (\S+) \(instance (?!%s)(\S+)," % owner.instance)
+        self.assertEqual(match.group(1), owner.url)
+        self.assertEqual(self.rows(run), before)
+        done = client.wait()
+        self.assert_code(done, 3)
+        self.assertNotIn('"completed"', done.out)
+        self.assertEqual(self.alive(), {match.group(2), other.instance})
+
+    def test_fifty_lives_of_one_instance_do_not_touch_the_runs_of_the_other(self):
         steady = self.instance()
         client, run = self.begin(steady.url)
         before = [row[:2] for row in self.rows(run) if not row[0].startswith("runs/")]
-        for life in range(20):
-            guest = self.instance()
+        for life in range(50):
+            guest = self.instance()  # each is there when the next one comes, or dead and not yet declared so
             guest.send((signal.SIGKILL, signal.SIGTERM)[life % 2])
             self.assert_code(guest.wait(), (-signal.SIGKILL, 0)[life % 2])
         wait_until(lambda: self.alive() == {steady.instance}, "the death of those that were killed")
@@ -105,23 +123,26 @@ class Deaths(ClusterTest):
 
 
 class Stops(ClusterTest):
+    # CI has no time for the full figures: SWAMP_TEST_FULL=1
+    CLIENTS, SHORTEST_S, LONGEST_S, LEAST_RUNS = (20, 5, 60, 40) if FULL else (12, 1, 8, 12)
+
     def test_a_rolling_restart_of_three_under_clients_is_noticed_by_none(self):
         dice = random.Random(7)
-        for seconds in range(1, 9):
+        for seconds in range(self.SHORTEST_S, self.LONGEST_S + 1):
             self.write_workflow("s%d" % seconds, workflow("s%d" % seconds, "for i in %s; do echo line $i; sleep 0.5; done" % " ".join(
                 map(str, range(2 * seconds)))))
-        words = ["--drain-grace", "2s"]
+        words = ["--drain-grace", "2s", "--drain-timeout", "90s"]
         servers = [self.serve_on(0, words) for _ in range(3)]
         url, over = self.balance(*servers), threading.Event()
         wait_until(lambda: self.swamp("cluster", "instances", "--server", url).code == 0, "haproxy")
-        plans = [[dice.randint(1, 8) for _ in range(50)] for _ in range(12)]
+        plans = [[dice.randint(self.SHORTEST_S, self.LONGEST_S) for _ in range(50)] for _ in range(self.CLIENTS)]
 
         def run_client(plan):
             ends = []
             for seconds in plan:
                 if over.is_set():
                     break
-                done = self.swamp("workflow", "run", "s%d" % seconds, "--json", "--server", url)
+                done = self.start("workflow", "run", "s%d" % seconds, "--json", "--server", url).wait(seconds + 60)
                 self.assert_code(done, 0)
                 lines = [e["line"] for e in self.events(done) if e["kind"] == "method_output"]
                 self.assertEqual(lines, ["line %d" % i for i in range(2 * seconds)])
@@ -133,14 +154,14 @@ class Stops(ClusterTest):
                 for index, server in enumerate(servers):
                     wait_until(lambda: len(self.keys("active-runs/")) >= 4, "runs that are under way")
                     server.send(signal.SIGTERM)
-                    self.assert_code(server.wait(), 0)
+                    self.assert_code(server.wait(150), 0)
                     servers[index] = self.serve_on(server.port, words)
                     wait_until(lambda: Ready(server.port).code == 200, "/ready")
             finally:
                 over.set()
 
         *ends, _ = in_parallel([lambda plan=plan: run_client(plan) for plan in plans] + [roll])
-        self.assertGreaterEqual(sum(map(len, ends)), 12)
+        self.assertGreaterEqual(sum(map(len, ends)), self.LEAST_RUNS)
         for server in servers:
             server.send(signal.SIGTERM)
         for server in servers:
@@ -241,20 +262,33 @@ class Cancels(ClusterTest):
         self.write_workflow("family", workflow("family", "sleep 779 & sleep 779 & echo begun; wait"))
         owner, other = self.instance(), self.instance()
         for port in (other.port, owner.port):
-            client, run = self.begin(owner.url, "family")
-            self.assertGreaterEqual(len(self.commands("sleep 779")), 2)
-            begun = time.monotonic()
-            self.assertEqual(self.cancel(port, run), (True, "running"))
-            second, status = self.cancel(port, run)
-            self.assertEqual(status, "running" if second else "cancelled")
-            client.wait_line("out", '"kind":"cancelled"')
-            # one second for the word to get there; the rest is for a machine that does other things too
-            self.assertLess(time.monotonic() - begun, 1 + 2)
-            self.assert_code(client.wait(), 1)
-            self.assertEqual(self.commands("sleep 779"), [])  # the whole process group
-            for late in (owner.port, other.port):
-                self.assertEqual(self.cancel(late, run), (False, "cancelled"))
-            self.assertEqual(self.keys("cancel-requests/"), [])
+            took_s = []
+            # the product's time is what the quickest of a few took: the machine does other things, too
+            while len(took_s) < 2 or (min(took_s) > 1 and len(took_s) < 6):
+                client, run = self.begin(owner.url, "family")
+                self.assertGreaterEqual(len(self.commands("sleep 779")), 2)
+                begun = time.monotonic()
+                self.assertEqual(self.cancel(port, run), (True, "running"))
+                client.wait_line("out", '"kind":"cancelled"')
+                took_s.append(time.monotonic() - begun)
+                self.assert_code(client.wait(), 1)
+                self.assertEqual(self.commands("sleep 779"), [])  # the whole process group
+                for late in (owner.port, other.port):
+                    self.assertEqual(self.cancel(late, run), (False, "cancelled"))
+                self.assertEqual(self.keys("cancel-requests/"), [])
+            self.assertLess(min(took_s), 1, took_s)
+
+    def test_a_second_cancel_changes_nothing(self):
+        owner, other = self.instance(), self.instance()
+        client, run = self.begin(owner.url)
+        answers = in_parallel([lambda port=port: self.cancel(port, run) for port in (other.port, owner.port) * 4])
+        for accepted, status in answers:
+            self.assertEqual(status, "running" if accepted else "cancelled")
+        self.assert_code(client.wait(), 1)
+        events = [json.loads(line)["kind"] for line in client.lines["out"]]
+        self.assertEqual(events.count("cancelled"), 1)
+        self.assertEqual(self.cancel(other.port, run), (False, "cancelled"))
+        wait_until(lambda: not self.keys("cancel-requests/"), "no request left over")
 
     def test_a_command_that_ignores_TERM_is_killed_with_its_children(self):
         self.write_workflow("deaf", workflow("deaf", "trap '' TERM; sh -c \"trap '' TERM; sleep 780; sleep 780\" & echo begun; wait; sleep 780"))

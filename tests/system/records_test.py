@@ -1,7 +1,9 @@
 """The shared store under bad luck: a lock that is held, records that are no records, clocks that are hours off, doctor."""
 import json
 import os
+import re
 import signal
+import sqlite3
 import time
 import unittest
 
@@ -70,11 +72,13 @@ class Lock(ClusterTest):
 
 class Clocks(ClusterTest):
     @unittest.skipIf(not WRONG_CLOCK, "WRONG_CLOCK names no library to preload")
-    def test_a_clock_hours_off_is_no_death_and_no_immortality(self):
-        for hours in (-5, 7):
-            with self.subTest(hours=hours):
+    def test_a_clock_that_is_off_steps_or_drifts_is_no_death_and_no_immortality(self):
+        # off by hours; an hour forwards and back each second; three times as fast
+        for way in ({"WRONG_CLOCK_S": "-18000"}, {"WRONG_CLOCK_S": "25200"}, {"WRONG_CLOCK_STEP_S": "3600"},
+                    {"WRONG_CLOCK_S": "7200", "WRONG_CLOCK_DRIFT": "2"}):
+            with self.subTest(way=way):
                 # a sanitizer wants to be the first library; it may be the second here
-                env = {"LD_PRELOAD": WRONG_CLOCK, "WRONG_CLOCK_S": str(hours * 3600), "ASAN_OPTIONS": "verify_asan_link_order=0"}
+                env = {"LD_PRELOAD": WRONG_CLOCK, **way, "ASAN_OPTIONS": "verify_asan_link_order=0"}
                 odd, right = self.instance(env=env), self.instance()
                 if os.path.exists(self.path("go")):
                     os.remove(self.path("go"))
@@ -85,9 +89,9 @@ class Clocks(ClusterTest):
                 self.assertEqual(self.alive(), {odd.instance, right.instance})
                 rows = [json.loads(l) for l in self.swamp("cluster", "instances", "--json", "--server", right.url).out.splitlines()]
                 self.assertEqual([row["status"] for row in rows], ["healthy", "healthy"])
-                finding = self.swamp("doctor")
-                self.assert_code(finding, 1)
-                self.assertRegex(finding.out, r"instance %s .*its clock is \d+ s (ahead of|behind)" % odd.instance)
+                clock = r"instance %s .*its clock is \d+ s (ahead of|behind)" % odd.instance
+                # one that steps is right for every other second
+                wait_until(lambda: re.search(clock, self.swamp("doctor").out), "doctor to find the clock")
                 odd.send(signal.SIGKILL)
                 record = self.wait_final(run)
                 self.assertEqual((record["status"], record["interruptReason"]), ("failed", "instance_dead"))
@@ -124,16 +128,33 @@ class BadRecords(ClusterTest):
         self.put(bad)
         return bad
 
+    def must_be_named(self, me, is_first):
+        """Heartbeats are gone before the second instance starts, and cancel requests are read by the one they are for."""
+        keys = {"%s/%s" % (place, GONE % number) for number in range(len(self.BAD)) for place in ("active-runs", "runs")}
+        if is_first:
+            keys |= {"heartbeats/0000beef-0000-4000-8000-%012x" % number for number in range(len(self.BAD))}
+            objects = [n for n, value in enumerate(self.BAD) if isinstance(value, str) and self.is_object(value)]
+            keys |= {"cancel-requests/%s/%s" % (me, GONE % n) for n in range(len(self.BAD)) if n not in objects}
+        return keys
+
+    def is_object(self, text):
+        try:
+            return isinstance(json.loads(text), dict)
+        except (ValueError, RecursionError):
+            return False
+
     def test_records_that_are_no_records_stop_nothing_and_are_not_deleted(self):
-        server = self.instance(quick=FAST)
+        server = self.instance()
         client, run = self.begin(server.url)
         bad = self.plant(server.instance)
-        other = self.instance(quick=FAST)  # starts on them, too
+        other = self.instance()  # starts on them, too
         beats = lambda: self.query("SELECT revision FROM records WHERE key = ?", "heartbeats/" + server.instance)[0][0]
         before = beats()
-        wait_until(lambda: beats() > before + 60, "many ticks")
+        wait_until(lambda: beats() > before + 8, "many ticks")
         for url, port in ((server.url, server.port), (other.url, other.port)):
             self.check_service(url, port)
+        wait_until(lambda: not [k for k in self.alive() if k.startswith("0000beef")], "the death of what does not beat")
+        counted = {one: Ready(one.port).body.get("unreadableRecords") for one in (server, other)}
         self.go()
         done = client.wait()
         self.assert_code(done, 0)
@@ -150,10 +171,13 @@ class BadRecords(ClusterTest):
             # (a slow machine is told apart: how often it falls behind its schedule is not the records' doing)
             lines = [line for line in one.lines["err"] if "on schedule" not in line]
             self.assertLess(len(lines), len(bad) + 30, lines[:200])
-            for line in set(one.lines["err"]):
-                if "01a00000" in line:
-                    text = line.split(" ", 1)[1]
-                    self.assertEqual(sum(text in l for l in one.lines["err"]), 1, text)
+            named = [match.group(1) for match in (re.search(r"record (\S+) cannot be read", line) for line in lines) if match]
+            self.assertEqual(len(named), len(set(named)), named)
+            self.assertEqual(len(named), counted[one])
+            # each kind in each place where records are read, and none of those that are good
+            missed = self.must_be_named(server.instance, one is server) - set(named)
+            self.assertEqual(missed, set())
+            self.assertEqual(set(named) - set(bad), set())
 
     def check_service(self, url, port):
         self.assert_code(self.swamp("workflow", "run", "hello", "--server", url), 0)
@@ -170,10 +194,10 @@ class BadRecords(ClusterTest):
             if answer["type"] == "error":
                 self.assertIn(answer["error"]["code"], ("unavailable", "not_found"), answer)
             asked = self.swamp("workflow", "history", "get", GONE % number, "--server", url)
-            self.assertIn(asked.code, (0, 4, 5, 7), repr(asked))  # 4: an answer that is nested too deeply to be read
+            self.assertIn(asked.code, (0, 5, 7), repr(asked))
             answer = self.ask(port, {"type": "run.cancel", "id": "c", "payload": {"runId": GONE % number}})
             self.assertIn(answer["type"], ("error", "run.cancel"), answer)
-        self.assertIn(Ready(port).code, (200,))
+        self.assertEqual(Ready(port).code, 200)
 
 
 class Doctor(ClusterTest):
@@ -182,7 +206,13 @@ class Doctor(ClusterTest):
         client, run = self.begin(server.url)
         good = self.swamp("doctor")
         self.assertIn("instance %s" % server.instance, good.out)
-        self.assertIn("SQLite", good.out)
+        self.assertRegex(good.out, r"ok SQLite %s( has the WAL-reset fault: swamp's own lock keeps clear of it)?" % re.escape(
+            sqlite3.sqlite_version))
+        if sqlite3.sqlite_version_info < (3, 44):  # FACTS: before any of the mends
+            self.assertIn("WAL-reset fault", good.out)
+        self.assertRegex(good.out, r"ok file system: \w+, \d+ MiB free")
+        self.assertRegex(good.out, r"ok WAL: \d+ KiB")
+        self.assertIn("ok 1 instance, 1 run that has not ended", good.out)
         server.send(signal.SIGKILL)
         server.wait()
         self.put({"active-runs/" + GONE % 1: '{"instanceId":"0000dead-0000-4000-8000-000000000000","resourceName":"lost"}',

@@ -107,8 +107,8 @@ class Process:
     def send(self, number):
         self.process.send_signal(number)
 
-    def wait(self):
-        self.process.wait(PATIENCE)
+    def wait(self, patience_s=PATIENCE):
+        self.process.wait(patience_s)
         for thread in self.threads:
             thread.join(PATIENCE)
         return Result(self.process.returncode, "".join(l + "\n" for l in self.lines["out"]),

@@ -211,6 +211,30 @@ START_TEST(http_readiness_comes_back_with_a_beat_after_a_write_that_failed)
 }
 END_TEST
 
+/* "Bad input": a counter, and no excuse to call the store out of order. */
+START_TEST(http_readiness_counts_records_that_cannot_be_read)
+{
+    ck_assert_int_eq(http(server, "GET", "/ready"), 200);
+    ck_assert_ptr_null(strstr(http_body, "unreadableRecords"));
+    put_record("active-runs/x", "no");
+    put_record("runs/y", "[]");
+    for (int times = 0; times < 2; times++) {
+        send_attach(peer, "a", "x", 0);
+        expect(peer, "\"id\":\"a\"", "unavailable", NULL);
+        send_attach(peer, "b", "y", 0);
+        expect(peer, "\"id\":\"b\"", "unavailable", NULL);
+    }
+    ck_assert_int_eq(http(server, "GET", "/ready"), 200);
+    ck_assert_ptr_nonnull(strstr(http_body, "\"status\":\"ready\""));
+    ck_assert_ptr_nonnull(strstr(http_body, ",\"unreadableRecords\":2}"));
+    server->beats->down = FAKE_ERROR;
+    advance(60000);
+    ck_assert_int_eq(http(server, "GET", "/ready"), 200);
+    ck_assert_ptr_nonnull(strstr(http_body, "\"status\":\"degraded\""));
+    ck_assert_ptr_nonnull(strstr(http_body, ",\"unreadableRecords\":2}"));
+}
+END_TEST
+
 /* DESIGN 6: it listens after 5 s with the store down, and says that it is not ready. */
 START_TEST(http_of_a_starting_instance_says_so_until_it_has_joined)
 {
@@ -253,6 +277,7 @@ suite(void)
     tcase_add_test(tests, http_cancel_works_on_any_instance);
     tcase_add_test(tests, http_health_and_readiness);
     tcase_add_test(tests, http_readiness_comes_back_with_a_beat_after_a_write_that_failed);
+    tcase_add_test(tests, http_readiness_counts_records_that_cannot_be_read);
     tcase_add_test(tests, http_of_a_starting_instance_says_so_until_it_has_joined);
     tcase_add_test(tests, http_peer_may_go_before_the_answer);
     TCase *observers = tcase_create("observer");
