@@ -11,16 +11,17 @@
 
 SWAMP_BEGIN_DECLS
 
+/* A network thread and what all its sessions share. Sessions may outlive it, but then only end. */
 typedef struct swamp_client swamp_client;
 
 /* One run as seen by one viewer, across any number of connections and instances. */
 typedef struct swamp_session swamp_session;
 
-/* Zero means the default in every member. Times are in milliseconds. */
+/* Zero means the default in every member, which stands beside it. Times are in milliseconds. */
 typedef struct swamp_client_options {
     size_t size;
     const char *url;          /* ws, wss, http or https */
-    const char *token;        /* NULL: none */
+    const char *token;        /* "NAME.SECRET", sent over TLS or to loopback only; NULL: none */
     const char *ca_cert_file; /* PEM; NULL: the system's */
     swamp_log_fn log;         /* NULL: nothing is logged */
     void *log_user;
@@ -30,7 +31,8 @@ typedef struct swamp_client_options {
     uint32_t request_timeout_ms; /* 30,000: an answer to an attach or a single request */
 } swamp_client_options;
 
-/* The limits of PROTOCOL.md 7. Zero means the default in every member. Times are in milliseconds. */
+/* The limits of PROTOCOL.md 7. Zero means the default in every member, which stands beside it. Times are in
+ * milliseconds. */
 typedef struct swamp_session_options {
     size_t size;
     const char *epoch;             /* attach: with after_seq; NULL: not checked */
@@ -155,8 +157,8 @@ SWAMP_API SWAMP_NODISCARD int swamp_session_attach(swamp_session **out, swamp_cl
  * @param      type          "workflow.run" or "model.method.run"
  * @param      payload_json  a JSON object; borrowed for the call, copied
  * @param      options       borrowed for the call, copied; NULL means defaults
- * @return SWAMP_OK; SWAMP_E_INVALID, SWAMP_E_JSON, SWAMP_E_RULES, SWAMP_E_TOO_BIG, SWAMP_E_STATE (not started, an
- *         observer), SWAMP_E_NOMEM
+ * @return SWAMP_OK; SWAMP_E_INVALID, SWAMP_E_JSON, SWAMP_E_RULES, SWAMP_E_TOO_BIG (1 MiB), SWAMP_E_STATE (not
+ *         started, stopped, an observer), SWAMP_E_NOMEM
  * @thread any
  * @since  0.1
  */
@@ -170,7 +172,8 @@ SWAMP_API SWAMP_NODISCARD int swamp_session_local(swamp_session **out, swamp_ser
  * @param      session     the session; one thread at a time
  * @param      timeout_ms  0: do not wait; -1: for ever
  * @param[out] out         the event; unchanged unless SWAMP_EVENT is returned; caller frees with swamp_event_free()
- * @return SWAMP_EVENT; SWAMP_OK: nothing yet; SWAMP_END: the last event was taken; SWAMP_E_CLOSED
+ * @return SWAMP_EVENT; SWAMP_OK: nothing yet; SWAMP_END: the last event was taken; SWAMP_E_CLOSED (the client or the
+ *         server was freed, and all that had come was taken)
  * @thread owner
  * @since  0.1
  */
@@ -180,7 +183,8 @@ SWAMP_API SWAMP_NODISCARD int swamp_session_next(swamp_session *session, int tim
  * Give a descriptor that is readable while swamp_session_next() has something, for the host's own loop.
  *
  * @param      session  the session
- * @return a descriptor owned by the session: poll it for reading, nothing else; negative: SWAMP_E_IO
+ * @return a descriptor owned by the session, gone with it: poll it for reading, nothing else; SWAMP_E_IO (no
+ *         descriptor was to be had; swamp_session_next() works without)
  * @thread any
  * @since  0.1
  */
@@ -194,7 +198,8 @@ SWAMP_API int swamp_session_fd(swamp_session *session);
  * @param      session     the session
  * @param      timeout_ms  how long to wait for the next event; 0: do not wait; -1: until the end
  * @param      callbacks   borrowed for the call
- * @return SWAMP_OK: nothing more within the time; SWAMP_END; SWAMP_E_CLOSED; SWAMP_E_INVALID; SWAMP_E_REENTRANT
+ * @return SWAMP_OK: nothing more within the time; SWAMP_END; SWAMP_E_CLOSED (the client, the server or, in a
+ *         callback, the session was freed); SWAMP_E_INVALID; SWAMP_E_REENTRANT (inside a callback of this session)
  * @thread owner
  * @since  0.1
  */
@@ -217,7 +222,7 @@ SWAMP_API int swamp_session_cursor(swamp_session *session, char *buf, size_t cap
  * Ask the run to end; goes on across connections until a server has taken it.
  *
  * @param      session  the session
- * @param      reason   a person's words; NULL for none
+ * @param      reason   a person's words, of which 512 bytes at least are kept; NULL for none
  * @return SWAMP_OK: asked; SWAMP_E_STATE (the session has ended), SWAMP_E_CLOSED, SWAMP_E_NOMEM
  * @thread any
  * @since  0.1
@@ -257,7 +262,7 @@ SWAMP_API SWAMP_NODISCARD int swamp_client_request(swamp_client *client, const c
  * @param      server        a started server
  * @param      type          as for swamp_client_request()
  * @param      payload_json  a JSON object; NULL for none; borrowed for the call
- * @param      timeout_ms    upper bound
+ * @param      timeout_ms    1 or more
  * @param[out] out           as for swamp_client_request()
  * @return SWAMP_EVENT; SWAMP_E_TIMEOUT, SWAMP_E_INVALID, SWAMP_E_STATE, SWAMP_E_NOMEM, SWAMP_E_REENTRANT (log callback)
  * @thread any

@@ -8,7 +8,8 @@
 
 SWAMP_BEGIN_DECLS
 
-/* A piece of work for the host. Got from swamp_server_next(), given back by swamp_work_answer(). */
+/* A piece of work for the host. Got from swamp_server_next(), given back by swamp_work_answer(), also after the
+ * server is gone. */
 typedef struct swamp_work swamp_work;
 
 /* A run that the host executes: from START until swamp_run_finish(). */
@@ -104,7 +105,8 @@ SWAMP_API SWAMP_NODISCARD int swamp_work_run(const swamp_work *work, swamp_run *
 /**
  * Answer a piece of work, and free it.
  *
- * RESOLVE: SWAMP_OK with {"resourceName", "workflowId", "run": {host's members of RUN}} admits the run;
+ * RESOLVE: SWAMP_OK with {"resourceName", "workflowId", "run": {host's members of RUN}} admits the run (the two
+ *   texts of at most 256 bytes; without a workflowId the resourceName is it; "run" may be left out);
  *   SWAMP_E_NOT_FOUND or SWAMP_E_REFUSED with a JSON array of events, which the client gets, then "done":
  *   nothing runs and nothing is recorded.
  * SEARCH: SWAMP_OK with the JSON array of results.

@@ -48,7 +48,8 @@ typedef struct swamp_store_op {
  * @param value     its bytes, borrowed for the call; NULL with KEYS_ONLY
  * @param value_len their number
  * @param revision  the revision of the commit that wrote it
- * @return 0 to go on; anything else ends a list early, which is not an error
+ * @return 0 to go on; anything else ends a list early, which is not an error. Called on the thread that called
+ *         get or list; it must not call into the same store (SWAMP_E_REENTRANT)
  */
 typedef int (*swamp_store_sink)(void *user, const char *key, const void *value, size_t value_len,
                                 uint64_t revision);
@@ -63,7 +64,7 @@ typedef struct swamp_store_vtable {
     size_t size;
     uint64_t flags;
 
-    /* Runs exactly once, also when swamp_store_custom() fails. */
+    /* Runs exactly once, also when swamp_store_custom() fails, on whichever thread drops the last reference. */
     void (*destroy)(void *self);
 
     /* SWAMP_OK after one call of sink; SWAMP_ABSENT; SWAMP_E_TIMEOUT, SWAMP_E_STORE, SWAMP_E_NOMEM. */
@@ -78,7 +79,7 @@ typedef struct swamp_store_vtable {
                 int timeout_ms, swamp_store_sink sink, void *user);
 
     /*
-     * All operations or none. SWAMP_OK: *revision is the new revision, that of every PUT of the batch.
+     * All operations or none; revision and failed are never NULL. SWAMP_OK: *revision is the new revision, that of every PUT of the batch.
      * SWAMP_CONFLICT: *failed is the index of the first operation whose condition did not hold.
      * SWAMP_E_UNKNOWN: it may or may not have been written. Any other error: nothing was written.
      */
@@ -150,7 +151,7 @@ SWAMP_API SWAMP_NODISCARD int swamp_store_memory_open(swamp_store **out);
  * @param      vtable  borrowed for the call, copied; its size member must be set
  * @param      self    given back to each member first; vtable->destroy(self) runs exactly once, also on
  * failure
- * @return SWAMP_OK; SWAMP_E_INVALID (a member is missing), SWAMP_E_NOMEM
+ * @return SWAMP_OK; SWAMP_E_INVALID (a member is missing, or a flag is not known), SWAMP_E_NOMEM
  * @thread any
  * @since  0.1
  */
@@ -172,10 +173,10 @@ SWAMP_API void swamp_store_free(swamp_store *store);
  *
  * @param      store       the store
  * @param      key         its key
- * @param      timeout_ms  upper bound of the call
+ * @param      timeout_ms  upper bound of the call, 0 or more
  * @param      sink        called once when the record exists
  * @param      user        given to sink
- * @return SWAMP_OK; SWAMP_ABSENT; SWAMP_E_INVALID, SWAMP_E_TIMEOUT, SWAMP_E_STORE, SWAMP_E_NOMEM
+ * @return SWAMP_OK; SWAMP_ABSENT; SWAMP_E_INVALID, SWAMP_E_TIMEOUT, SWAMP_E_STORE, SWAMP_E_NOMEM, SWAMP_E_REENTRANT
  * @thread any
  * @since  0.1
  */
@@ -194,7 +195,7 @@ SWAMP_API SWAMP_NODISCARD int swamp_store_get(swamp_store *store, const char *ke
  * @param      timeout_ms  upper bound of the call
  * @param      sink        called for each record
  * @param      user        given to sink
- * @return SWAMP_OK; SWAMP_E_INVALID, SWAMP_E_TIMEOUT, SWAMP_E_STORE, SWAMP_E_NOMEM
+ * @return SWAMP_OK; SWAMP_E_INVALID, SWAMP_E_TIMEOUT, SWAMP_E_STORE, SWAMP_E_NOMEM, SWAMP_E_REENTRANT
  * @thread any
  * @since  0.1
  */
@@ -211,8 +212,9 @@ SWAMP_API SWAMP_NODISCARD int swamp_store_list(swamp_store *store, const char *p
  * @param      timeout_ms  upper bound of the call
  * @param[out] revision    the new revision, if not NULL
  * @param[out] failed      index of the operation whose condition did not hold, if not NULL
- * @return SWAMP_OK; SWAMP_CONFLICT; SWAMP_E_UNKNOWN; SWAMP_E_INVALID, SWAMP_E_TOO_BIG, SWAMP_E_TIMEOUT,
- *         SWAMP_E_STORE, SWAMP_E_NOMEM (nothing was written)
+ * @return SWAMP_OK; SWAMP_CONFLICT; SWAMP_E_UNKNOWN (it may or may not have been written); SWAMP_E_INVALID,
+ *         SWAMP_E_TOO_BIG (operations, or a value), SWAMP_E_TIMEOUT, SWAMP_E_STORE, SWAMP_E_NOMEM, SWAMP_E_REENTRANT
+ *         (nothing was written)
  * @thread any
  * @since  0.1
  */
