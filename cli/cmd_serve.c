@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "cmd.h"
@@ -195,9 +196,9 @@ keep_port(struct instance *one, swamp_server_options *options)
     char url[512];
     const char *colon =
         swamp_server_url(one->server, url, sizeof(url)) == SWAMP_OK ? strrchr(url, ':') : NULL;
-    unsigned port;
-    if (colon && sscanf(colon, ":%u", &port) == 1)
-        options->port = port;
+    unsigned long port = colon ? strtoul(colon + 1, NULL, 10) : 0;
+    if (port > 0 && port <= UINT16_MAX)
+        options->port = (uint32_t)port;
 }
 
 /* One life. 0 and *again: it was declared dead, and the next one takes its place (DESIGN 6). */

@@ -97,7 +97,7 @@ read_time(const char *words)
 static int
 watch_beat(const cluster *c, const heartbeat *beat)
 {
-    const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000};
+    const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000L};
     int64_t watch_ms = json_get_integer(beat->record, "intervalMs", 10000) * 3 / 2;
     int64_t until_ms = clock_ms(CLOCK_MONOTONIC) + (watch_ms < WATCH_MS_MAX ? watch_ms : WATCH_MS_MAX);
     uint64_t revision = beat->revision;

@@ -1,16 +1,46 @@
-"""Prints the last line of scripts/test: how many tests passed, failed and were skipped, by meson's own log."""
+"""Ends scripts/test: each suite's tests and time, then how many tests passed, failed and were skipped, by meson's logs.
+
+summary.py LOG... --stages PASSED FAILED     the names of stages, which count as a test each
+"""
 import json
 import sys
 
-counts = {"passed": 0, "failed": 0, "skipped": 0}
-with open(sys.argv[1]) as log:
-    for line in log:
-        result = json.loads(line)["result"]
-        if result in ("OK", "EXPECTEDFAIL"):
-            counts["passed"] += 1
-        elif result == "SKIP":
-            counts["skipped"] += 1
-        else:
-            counts["failed"] += 1
-print("{passed} passed, {failed} failed, {skipped} skipped".format(**counts))
-sys.exit(0 if counts["passed"] and not counts["failed"] else 1)
+
+def read_results(path):
+    with open(path) as log:
+        for line in log:
+            test = json.loads(line)
+            # the first of a test's suites is its folder; the others only narrow it
+            suite = test["suite"][0].split(":")[-1] if test["suite"] else "other"
+            result = test["result"]
+            kind = "passed" if result in ("OK", "EXPECTEDFAIL") else "skipped" if result == "SKIP" else "failed"
+            yield suite, kind, test["duration"], test["name"]
+
+
+def say(counts):
+    return "{passed} passed, {failed} failed, {skipped} skipped".format(**counts)
+
+
+def main():
+    split = sys.argv.index("--stages")
+    logs, stages = sys.argv[1:split], sys.argv[split + 1:]
+    total = {"passed": len(stages[0].split()), "failed": len(stages[1].split()), "skipped": 0}
+    for number, path in enumerate(logs):
+        suites = {}
+        for suite, kind, seconds, name in read_results(path):
+            row = suites.setdefault(suite, {"passed": 0, "failed": 0, "skipped": 0, "seconds": 0, "longest": (0, "")})
+            row[kind] += 1
+            row["seconds"] += seconds
+            row["longest"] = max(row["longest"], (seconds, name))
+            total[kind] += 1
+            if kind != "passed":
+                print(f"{kind}: {suite}/{name} ({path})")
+        if number == 0:
+            for suite, row in sorted(suites.items()):
+                print(f"   {suite:10} {row['seconds']:5.0f} s of tests side by side, the longest {row['longest'][0]:.0f} s "
+                      f"({row['longest'][1]}); {say(row)}")
+    print(say(total))
+    return 0 if total["passed"] and not total["failed"] else 1
+
+
+sys.exit(main())
