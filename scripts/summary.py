@@ -10,11 +10,12 @@ def read_results(path):
     with open(path) as log:
         for line in log:
             test = json.loads(line)
-            # the first of a test's suites is its folder; the others only narrow it
-            suite = test["suite"][0].split(":")[-1] if test["suite"] else "other"
+            # "project:suite+narrower suite / test"
+            suites, _, name = test["name"].rpartition(" / ")
+            suite = suites.split(":")[-1].split("+")[0] or "other"
             result = test["result"]
             kind = "passed" if result in ("OK", "EXPECTEDFAIL") else "skipped" if result == "SKIP" else "failed"
-            yield suite, kind, test["duration"], test["name"]
+            yield suite, kind, test["duration"], name
 
 
 def say(counts):

@@ -176,10 +176,11 @@ def rule_format():
     if not tool:
         print("clang-format 14 is not installed: skipped")
         sys.exit(77)
-    for path in files(".c", ".h"):
-        done = subprocess.run([tool, "--dry-run", "-Werror", os.path.join(ROOT, path)], capture_output=True, text=True)
-        if done.returncode:
-            yield f"{path}: run {tool} -i on it"
+    done = subprocess.run([tool, "--dry-run", "-Werror"] + files(".c", ".h"), cwd=ROOT, capture_output=True, text=True)
+    for path in sorted(set(re.findall(r"^(\S+?):\d+:\d+: error", done.stderr, re.M))):
+        yield f"{path}: run {tool} -i on it"
+    if done.returncode and " error" not in done.stderr:
+        yield done.stderr
 
 
 def _version(tool):

@@ -15,6 +15,8 @@ class Deaths(ClusterTest):
         owner, other = self.instance(), self.instance()
         proxy = self.proxy(owner.port)
         client, run = self.begin(proxy.url)
+        steps = lambda record: [s["status"] for j in record["jobs"] for s in j["steps"]]
+        wait_until(lambda: steps(self.record(run)) == ["running"], "the step's begin in the record")
         proxy.port_behind = other.port
         owner.send(signal.SIGKILL)
         proxy.cut()
@@ -24,7 +26,7 @@ class Deaths(ClusterTest):
         self.assertIn("final status: failed", done.err.splitlines()[-1])
         record = self.record(run)
         self.assertEqual((record["status"], record["interruptReason"]), ("failed", "instance_dead"))
-        self.assertEqual([s["status"] for j in record["jobs"] for s in j["steps"]], ["failed"])
+        self.assertEqual(steps(record), ["failed"])
         # from now on, from any instance; nothing of it is left but its history
         self.assertEqual(self.attach(other.port, run)["payload"]["reason"], "instance_dead")
         self.assertEqual(self.attach(self.instance().port, run)["payload"]["reason"], "instance_dead")

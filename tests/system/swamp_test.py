@@ -22,7 +22,7 @@ import time
 import unittest
 
 SWAMP = os.environ["SWAMP_PROGRAM"]  # set by meson
-PATIENCE = 60  # seconds; a test that waits longer has failed
+PATIENCE = int(os.environ.get("SWAMP_TEST_PATIENCE", "60"))  # seconds; a test that waits longer has failed
 
 HELLO = """
 id: 6f1f7a3e-8a1e-4a53-9f0b-0a4a1d6f9f10
