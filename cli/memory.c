@@ -27,7 +27,7 @@ memory_new(size_t count, size_t size)
 void *
 memory_grow(void *block, size_t count, size_t size)
 {
-    return or_end(size && count > SIZE_MAX / size ? NULL : realloc(block, count ? count * size : 1));
+    return or_end(size && count > SIZE_MAX / size ? NULL : realloc(block, count && size ? count * size : 1));
 }
 
 char *

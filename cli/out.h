@@ -46,6 +46,6 @@ void out_begin(void);
 void out_end(void);
 
 /* For swamp_log_fn of clients and servers in the foreground: stderr, "swamp: warning: ...". */
-void out_log(int level, const char *line, void *user);
+void out_log(int level, const char *words, void *user);
 
 #endif

@@ -72,7 +72,7 @@ main(int argc, char **argv)
 
     signal(SIGINT, ask_stop);
     signal(SIGTERM, ask_stop);
-    options.port = argc > 1 ? (uint32_t)atoi(argv[1]) : 0;
+    options.port = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 0;
     if (swamp_store_memory_open(&options.store) != SWAMP_OK ||
         swamp_server_new(&server, &options, &error) != SWAMP_OK) {
         fprintf(stderr, "embed_server: %s\n", error ? error : "out of memory");

@@ -9,7 +9,7 @@
 #define INPUT_VALUE_MAX 98304 /* bytes of one value as text: Linux takes 128 KiB for one variable */
 
 /* Reads the member `inputs` of a file, in both its forms; mistakes are faults. */
-void inputs_read(workflow *flow, const json *declared, const fields *at);
+void inputs_read(workflow *flow, const json *declared, const fields *above);
 
 /* The values of one run, by the index of the input, as text; NULL where there is none. */
 typedef struct input_values {

@@ -41,7 +41,7 @@ read_options(swamp_client *client, const swamp_client_options *options, char *wh
     }
     given->log_level = swamp__options_or(given->log_level, SWAMP_LOG_INFO);
     if (given->log_level > SWAMP_LOG_DEBUG) {
-        snprintf(why, cap, "log_level is %u, allowed are %u to %u", given->log_level, SWAMP_LOG_ERROR,
+        snprintf(why, cap, "log_level is %u, allowed are %d to %d", given->log_level, SWAMP_LOG_ERROR,
                  SWAMP_LOG_DEBUG);
         return SWAMP_E_INVALID;
     }

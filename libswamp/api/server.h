@@ -65,7 +65,7 @@ void swamp__server_leave(swamp_server *server);
 /* server_parts.c */
 int swamp__parts_make(swamp_server *server);       /* SWAMP_OK, or what swamp_server_start() returns */
 int swamp__parts_start(swamp_server *server);      /* the same; the threads */
-void swamp__parts_listen(void *server);            /* loop's thread; the first call counts */
+void swamp__parts_listen(void *arg);               /* loop's thread; the first call counts */
 void swamp__parts_take_down(swamp_server *server); /* also a server that was only half made */
 
 int swamp__pool_start(swamp_server *server); /* executor.c: SWAMP_OK, SWAMP_E_IO, SWAMP_E_NOMEM */

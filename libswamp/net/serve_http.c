@@ -112,7 +112,7 @@ body_follows(struct lws *wsi, const method *asked)
 
     if (!swamp__peer_header(wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH, length, sizeof(length)) || !length[0])
         return 0;
-    return atoll(length) > 0 || asked->token == WSI_TOKEN_POST_URI;
+    return strtoll(length, NULL, 10) > 0 || asked->token == WSI_TOKEN_POST_URI;
 }
 
 /*

@@ -73,8 +73,8 @@ fill_run(swamp_run *run, const swamp__registry *registry, const swamp__world *wo
 {
     snprintf(run->id, sizeof(run->id), "%s", facts->run_id);
     snprintf(run->kind, sizeof(run->kind), "%s", facts->kind);
-    uint64_t a = world->random(world->self),
-             b = world->random(world->self); /* in this order, for every compiler */
+    uint64_t a = world->random(world->self);
+    uint64_t b = world->random(world->self); /* after the other, for every compiler */
     swamp__id_v4(run->epoch, a, b);
     run->started_at_unix_ms = world->unix_ms(world->self);
     swamp__clock_iso(run->started_at_unix_ms, run->started_at);

@@ -113,6 +113,7 @@ swamp__file_lock_holder(const char *path)
         unsigned major_number, minor_number;
         unsigned long inode;
         /* "4: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF"; a waiter's line has "->" before FLOCK */
+        /* NOLINTNEXTLINE(cert-err34-c): the kernel wrote it, each number fits */
         if (sscanf(line, "%*d: FLOCK ADVISORY WRITE %d %x:%x:%lu", &pid, &major_number, &minor_number,
                    &inode) == 4 &&
             inode == file.st_ino && major_number == major(file.st_dev) && minor_number == minor(file.st_dev))

@@ -375,7 +375,7 @@ open_first(struct sqlite_store *store, char *why, size_t cap)
     int64_t now_us = swamp__clock_monotonic_us(), deadline_us = now_us + OPEN_TIMEOUT_US;
     int made = store->path.exists && swamp__sqlite_is_made(store->path.file);
     struct lane *lane = NULL;
-    struct stat file;
+    struct stat file = {0};
     int rc = swamp__file_lock_take(&store->role, made ? now_us + OPEN_MADE_US : deadline_us);
     int locked = rc == SWAMP_OK;
 
