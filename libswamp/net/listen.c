@@ -78,7 +78,7 @@ parse_address(const char *host, int port, address *out, socklen_t *len)
 static int
 bind_socket(swamp__listener *listener, const swamp__listen_options *options, char *error, size_t cap)
 {
-    static const int on = 1, sndbuf = SWAMP__SO_SNDBUF;
+    static const int on = 1, sndbuf = SWAMP__SO_SNDBUF, silent_s = 1;
     address at;
     socklen_t len = 0;
 
@@ -96,6 +96,12 @@ bind_socket(swamp__listener *listener, const swamp__listen_options *options, cha
     /* Both are inherited by what is accepted. The kernel would hold 3 to 4 MB for a stalled viewer otherwise. */
     setsockopt(listener->fd, SOL_SOCKET, SO_SNDBUF, &sndbuf, sizeof(sndbuf));
     setsockopt(listener->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    /*
+     * A connection is accepted when its first bytes are there (or a second later): one wake-up less for each, and lws,
+     * which takes 17 KiB for headers as soon as it has a connection, has few of them at a time. In a storm of
+     * reconnects they would else be strewn all over the heap, and stay.
+     */
+    setsockopt(listener->fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &silent_s, sizeof(silent_s));
     if (bind(listener->fd, &at.any, len) == 0 && listen(listener->fd, BACKLOG) == 0)
         return SWAMP_OK;
     if (errno == EADDRINUSE)
