@@ -2,13 +2,7 @@
 from .measure import median, ratios, spread
 
 
-def measure(bench, _peers, report):
-    one_at_a_time(bench, report)
-    thousand(bench, report)
-    idle(bench, report)
-
-
-def one_at_a_time(bench, report):
+def one_at_a_time(bench, _peers, report):
     serial = ["--viewers", 0, "--serial", bench.scale(1000, 20)]
     echo, limit, ours = bench.in_turn(lambda: bench.pair("echo", [], [*serial, "--dialect", "echo"]),
                                       lambda: bench.pair("limit", ["--events", 1], serial),
@@ -20,16 +14,16 @@ def one_at_a_time(bench, report):
                     ratio=spread(ratios(ours, limit, "attach_p50_us"), "ratio", 1, 2))
 
 
-def thousand(bench, report):
-    viewers = bench.scale(1000, 20) if bench.mode == "smoke" else 1000
+def thousand_at_once(bench, _peers, report):
+    viewers = bench.crowd(1000)
     limit, ours = bench.in_turn(lambda: bench.pair("limit", ["--events", 1], ["--viewers", viewers]),
                                 lambda: bench.pair("server", [], ["--viewers", viewers]))
     report.compared(f"{viewers} viewers at once: ms until all are attached", "limit", limit, ours, "attach_all_ms",
                     ratio=spread(ratios(ours, limit, "attach_all_ms"), "ratio", 1, 2))
 
 
-def idle(bench, report):
-    viewers, events = bench.scale(10000, 20) if bench.mode == "smoke" else 10000, 100
+def idle_viewers(bench, _peers, report):
+    viewers, events = bench.crowd(10000), 100
     hold = ["--hold", bench.scale(1000, 100)]
     alone, crowd = bench.in_turn(
         lambda: bench.pair("server", [], ["--viewers", 0, *hold]),
@@ -41,3 +35,6 @@ def idle(bench, report):
     report.figure("- ms until all are attached", spread(crowd, "attach_all_ms", 1, 0), goal="all attached", met=True)
     report.figure("- CPU, % of a core, while nothing happens", spread(crowd, "idle_cpu_percent", 1, 2))
     report.figure(f"- {events} events flat out to all: M deliveries/s", spread(crowd, "per_second", 1e6, 2))
+
+
+STEPS = [one_at_a_time, thousand_at_once, idle_viewers]

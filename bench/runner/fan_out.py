@@ -1,28 +1,23 @@
-"""Fan-out flat out: the library beside the physical limit and its peers."""
+"""Fan-out flat out, beside the physical limit."""
 import signal
 
-from .measure import Failed, line_of, median, ratios, spread
-from .peers import NCHAN_RATE
+from .measure import line_of, median, ratios, spread
 
 LARGE_LOG = ["--log-events", 4000000, "--log-bytes", 2000000000]
 
 # viewers, bytes of an event, events, goal: the library's share of the limit
 LIMIT = [(1, 200, 500000, 0.6), (10, 200, 100000, 0.6), (100, 200, 20000, 0.6), (1000, 200, 3000, 0.5),
          (100, 2048, 5000, 0.7), (100, 20480, 500, 0.7)]
-# peer: goal: the library's multiple of it; its events at 1, 10, 100, 1000 viewers, about a second of each
-PEERS = {"NATS": (1, (300000, 60000, 20000, 2000)), "nchan": (20, (20000, 10000, 2000, 200)),
-         "Socket.IO": (40, (30000, 5000, 600, 60)), "ws": (None, (30000, 5000, 600, 60))}
-VIEWERS = (1, 10, 100, 1000)
 
-
-def measure(bench, peers, report):
-    by_viewers = {}
+def beside_the_limit(bench, _peers, report):
     for viewers, size, events, goal in LIMIT:
-        beside_limit(bench, report, viewers, size, events, goal, by_viewers)
+        one_fan_out(bench, report, bench.crowd(viewers), size, bench.scale(events, 300), goal)
+
+
+def from_the_log(bench, _peers, report):
+    """The events are there before the viewers are: nothing is emitted meanwhile, on either side."""
     for viewers, events in ((1, 1000000), (10, 200000)):
-        from_the_log(bench, report, viewers, events)
-    if bench.mode != "smoke":
-        beside_peers(bench, peers, report, by_viewers)
+        one_from_the_log(bench, report, viewers, bench.scale(events, 300))
 
 
 def library(bench, viewers, size, events):
@@ -31,13 +26,10 @@ def library(bench, viewers, size, events):
     return found
 
 
-def beside_limit(bench, report, viewers, size, events, goal, by_viewers):
-    viewers, events = bench.scale(viewers, 10) if bench.mode == "smoke" else viewers, bench.scale(events, 300)
+def one_fan_out(bench, report, viewers, size, events, goal):
     limit, ours = bench.in_turn(
         lambda: bench.pair("limit", ["--size", size, "--events", events], ["--viewers", viewers, "--events", events]),
         lambda: library(bench, viewers, size, events))
-    if size == 200:
-        by_viewers[viewers if bench.mode != "smoke" else 100] = ours
     clock = ratios(ours, limit, "per_second")
     cpu = [{"ratio": a["cpu_ns_a_delivery"] / b["cpu_ns_without_emit"]} for a, b in zip(limit, ours)]
     report.compared(f"{viewers} viewers, {size} bytes: M deliveries/s", "limit", limit, ours, "per_second", 1e6, 2,
@@ -46,10 +38,7 @@ def beside_limit(bench, report, viewers, size, events, goal, by_viewers):
                   beside=f"limit: {spread(limit, 'cpu_ns_a_delivery', 1, 0)}", ratio=spread(cpu, "ratio", 1, 2))
 
 
-def from_the_log(bench, report, viewers, events):
-    """The events are there before the viewers are: nothing is emitted meanwhile, on either side."""
-    events = bench.scale(events, 300)
-
+def one_from_the_log(bench, report, viewers, events):
     def once(name, *extra):
         with bench.server(name, "--events", events, *extra) as (process, port, runs):
             process.send_signal(signal.SIGUSR2)
@@ -62,27 +51,4 @@ def from_the_log(bench, report, viewers, events):
                     limit, ours, "per_second", 1e6, 2, ratio=spread(ratios(ours, limit, "per_second"), "ratio", 1, 2))
 
 
-def beside_peers(bench, peers, report, by_viewers):
-    names, rows = list(PEERS), []
-    for place, viewers in enumerate(VIEWERS):
-        measured = {}
-        for name in names:
-            goal, events = PEERS[name][0], bench.scale(PEERS[name][1][place], 60)
-            what = f"{viewers} viewers: the library's deliveries/s as a multiple of those of {name}"
-            try:
-                # In turn with a further round of ours, so that both have the same machine.
-                theirs, ours = bench.in_turn(lambda: peers.measure(name, viewers, events),
-                                             lambda: library(bench, viewers, 200, bench.scale(LIMIT[place][2] // 2, 300)))
-            except Failed as why:
-                report.not_measured(what, str(why))
-                continue
-            measured[name] = theirs
-            multiple = ratios(ours, theirs, "per_second")
-            report.compared(what, f"{name}, M/s", theirs, ours, "per_second", 1e6, 3, ratio=spread(multiple, "ratio"),
-                            goal=f">= {goal}" if goal else "",
-                            met=median(multiple, "ratio") >= goal if goal else None)
-        for name, theirs in [*measured.items(), ("library", by_viewers[viewers])]:
-            rows.append([viewers, name, spread(theirs, "per_second", 1e6, 3), spread(theirs, "cpu_ns_a_delivery", 1, 0),
-                         spread(theirs, "cpu_percent", 1, 0)])
-    report.detail(f"Peers, 200-byte events, flat out (nchan: published at {NCHAN_RATE:,} a second, which is its limit)",
-                  ["viewers", "server", "M deliveries/s", "CPU ns a delivery, publishing included", "CPU, % of a core"], rows)
+STEPS = [beside_the_limit, from_the_log]

@@ -22,11 +22,16 @@ class Bench:
     def __init__(self, build, peers_folder, mode):
         self.build, self.peers_folder, self.mode = build, peers_folder, mode
         self.rounds = 5 if mode == "full" else 1
+        self.faults = []  # why rounds failed: they count for nothing, and RESULTS.md says so
 
     def scale(self, number, least=1):
         """The number of a full run, or as much less as the mode wants."""
         part = {"full": 1, "quick": 4, "smoke": 1000}[self.mode]
         return max(min(least, number), number // part)
+
+    def crowd(self, viewers):
+        """So many viewers, but few in a smoke run."""
+        return min(viewers, 20) if self.mode == "smoke" else viewers
 
     def program(self, name):
         return os.path.join(self.build, name)
@@ -63,11 +68,16 @@ class Bench:
 
     def in_turn(self, *measurements):
         """Each measurement once, then each again, so that the machine's other work hits all: a list of results for each."""
-        lists = [[] for _ in measurements]
+        rounds, fault = [], None
         for _ in range(self.rounds):
-            for results, measure in zip(lists, measurements):
-                results.append(measure())
-        return lists
+            try:
+                rounds.append([measure() for measure in measurements])
+            except Failed as why:
+                fault = why
+                self.faults.append(str(why))
+        if not rounds:
+            raise fault
+        return [list(results) for results in zip(*rounds)]
 
 
 @contextlib.contextmanager

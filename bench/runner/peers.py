@@ -29,6 +29,10 @@ class Peers:
                 "Socket.IO": shutil.which("node") and os.path.isdir(os.path.join(self.npm, "socket.io"))}
         return None if here[name] else INSTALL[name]
 
+    def require(self, name):
+        if self.missing(name):
+            raise Failed(f"not here: {self.missing(name)}")
+
     def versions(self):
         found = []
         for name in self.names:
@@ -45,8 +49,6 @@ class Peers:
 
     def measure(self, name, viewers, events, size=200, rate=0, load=()):
         """One load on one peer, started for it."""
-        if self.missing(name):
-            raise Failed(f"not here: {self.missing(name)}")
         with tempfile.TemporaryDirectory(prefix="bench-") as folder:
             with {"NATS": self.nats, "nchan": self.nchan, "ws": self.node, "Socket.IO": self.node}[name](
                     name, folder, ["--events", str(events), "--size", str(size), "--rate", str(rate)]) as place:

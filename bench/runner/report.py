@@ -4,7 +4,7 @@ import platform
 import subprocess
 import time
 
-from .measure import spread
+from .measure import Failed, spread
 
 HEAD = """# Results
 
@@ -33,6 +33,13 @@ class Report:
         """A row of two lists of results."""
         self.figure(what, spread(ours, key, unit, digits), beside=f"{name}: {spread(other, key, unit, digits)}", **rest)
 
+    def attempt(self, step, *args):
+        """One step of a part; where it fails, the others go on."""
+        try:
+            step(*args, self)
+        except Failed as why:
+            self.not_measured(f"{step.__name__.replace('_', ' ')}: what should follow here", str(why))
+
     def not_measured(self, what, why):
         self.missing += 1
         self.rows[self.part].append([what, "", "not measured", "", "", why])
@@ -57,8 +64,9 @@ class Report:
             f"{output_of(self.root, 'cc', '--version')}",
             "peers: " + (", ".join(peers) or "none")]
 
-    def took(self, seconds):
-        self.machine.append(f"took {seconds / 60:.0f} minutes")
+    def end(self, seconds, faults):
+        self.machine.append(f"took {seconds / 60:.0f} minutes; rounds that failed and are left out: {len(faults)}" +
+                            (f" ({'; '.join(sorted(set(faults)))})" if faults else ""))
 
     def text(self):
         lines = [HEAD, *(f"- {line}" for line in self.machine), ""]

@@ -5,12 +5,7 @@ import tempfile
 from .measure import median, ratios, spread
 
 
-def measure(bench, _peers, report):
-    commits(bench, report)
-    lookups(bench, report)
-
-
-def commits(bench, report):
+def commits(bench, _peers, report):
     rows = []
     for processes, rate in ((1, 0), (2, 0), (4, 0), (8, 0), (4, 200)) if bench.mode != "smoke" else ((4, 200),):
         (found,) = bench.in_turn(lambda: commit_once(bench, processes, rate))
@@ -31,7 +26,7 @@ def commit_once(bench, processes, rate):
                             "--seconds", 2 if bench.mode == "full" else 1)
 
 
-def lookups(bench, report):
+def lookups(bench, _peers, report):
     """The files are filled once, by the first look-ups on them."""
     few, many = 10, bench.scale(100000, 100)
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
@@ -46,3 +41,6 @@ def lookups(bench, report):
     report.compared("- p99 us", f"{few} runs", at_few, at_many, "attach_p99_us", 1, 0)
     report.compared("- reads of the store for one", f"{few} runs", at_few, at_many, "gets_an_attach", 1, 2, goal="<= 2",
                     met=median(at_many, "gets_an_attach") <= 2.01)
+
+
+STEPS = [commits, lookups]

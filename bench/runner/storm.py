@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import tempfile
 
-from .measure import Failed, free_port, median, ratios, spread, started, wait_for_port
+from .measure import free_port, median, ratios, spread, started, wait_for_port
 
 INSTANCES = 3
 BEAT_MS = 2000  # who does not own a run says so once it has seen its owner beat: the first attaches wait for that
@@ -26,13 +26,8 @@ listen bench
 """
 
 
-def measure(bench, _peers, report):
-    killed(bench, report)
-    cut(bench, report)
-
-
-def killed(bench, report):
-    viewers = bench.scale(1000, 20) if bench.mode == "smoke" else 1000
+def server_killed(bench, _peers, report):
+    viewers = bench.crowd(1000)
     limit, ours = bench.in_turn(*(lambda name=name: bench.result("storm", "--program", bench.program(name), "--viewers", viewers)
                                   for name in ("limit", "server")))
     ratio = ratios(ours, limit, "again_ms")
@@ -41,17 +36,13 @@ def killed(bench, report):
                     met=median(ratio, "ratio") <= 2)
 
 
-def cut(bench, report):
-    viewers = bench.scale(1000, 20) if bench.mode == "smoke" else 1000
+def sessions_cut(bench, _peers, report):
+    viewers = bench.crowd(1000)
     what = f"{viewers} sessions of the library's client cut at once, {INSTANCES} instances behind round robin"
     if not shutil.which("haproxy"):
         report.not_measured(what, "haproxy is not here: apt-get install haproxy")
         return
-    try:
-        (found,) = bench.in_turn(lambda: cut_once(bench, viewers))
-    except Failed as why:
-        report.not_measured(what, str(why))
-        return
+    (found,) = bench.in_turn(lambda: cut_once(bench, viewers))
     report.figure(f"{what}: back, p99 s", spread(found, "back_p99_ms", 1e3, 2), goal="all back, p99 <= 15 s",
                   met=median(found, "back_p99_ms") <= 15000)
     report.figure("- p50 s", spread(found, "back_p50_ms", 1e3, 2))
@@ -75,3 +66,6 @@ def cut_once(bench, viewers):
         balancer = stack.enter_context(started(["haproxy", "-db", "-f", config], stderr=subprocess.DEVNULL))
         wait_for_port(balancer_port, balancer)
         return bench.result("sessions", "--port", balancer_port, "--runs", ",".join(runs), "--viewers", viewers)
+
+
+STEPS = [server_killed, sessions_cut]
