@@ -1,5 +1,5 @@
 """Attaching, one at a time and in thousands, and what attached viewers cost while nothing happens."""
-from .measure import median, ratios, spread
+from .measure import median, ratios, spread, watching
 
 
 def one_at_a_time(bench, _peers, report):
@@ -18,7 +18,7 @@ def thousand_at_once(bench, _peers, report):
     viewers = bench.crowd(1000)
     limit, ours = bench.in_turn(lambda: bench.pair("limit", ["--events", 1], ["--viewers", viewers]),
                                 lambda: bench.pair("server", [], ["--viewers", viewers]))
-    report.compared(f"{viewers} viewers at once: ms until all are attached", "limit", limit, ours, "attach_all_ms",
+    report.compared(f"{watching(viewers)} at once: ms until all are attached", "limit", limit, ours, "attach_all_ms",
                     ratio=spread(ratios(ours, limit, "attach_all_ms"), "ratio", 1, 2))
 
 
@@ -30,7 +30,7 @@ def idle_viewers(bench, _peers, report):
         lambda: bench.pair("server", ["--events", events], ["--viewers", viewers, "--events", events, *hold]))
     report.figure("the server, one run, no viewer: MiB of RSS", spread(alone, "rss", 1 << 20), goal="<= 8 MiB",
                   met=median(alone, "rss") <= 8 << 20)
-    report.figure(f"{viewers} attached: an idle viewer's bytes of RSS", spread(crowd, "rss_a_viewer", 1, 0), goal="<= 4096",
+    report.figure(f"{viewers:,} attached: an idle viewer's bytes of RSS", spread(crowd, "rss_a_viewer", 1, 0), goal="<= 4096",
                   met=median(crowd, "rss_a_viewer") <= 4096)
     report.figure("- ms until all are attached", spread(crowd, "attach_all_ms", 1, 0), goal="all attached", met=True)
     report.figure("- CPU, % of a core, while nothing happens", spread(crowd, "idle_cpu_percent", 1, 2))

@@ -1,6 +1,6 @@
 """Fan-out flat out, and a steady rate, beside other systems."""
 from .fan_out import library
-from .measure import Failed, median, ratios, spread
+from .measure import Failed, median, ratios, spread, watching
 from .paced import paced
 from .peers import NCHAN_RATE
 
@@ -20,7 +20,7 @@ def fan_out(bench, peers, report):
             try:
                 theirs, ours = one_fan_out(bench, peers, report, name, place)
             except Failed as why:
-                report.not_measured(f"{viewers} viewers: the library beside {name}", str(why))
+                report.not_measured(f"{watching(viewers)}, 200 bytes: the library beside {name}", str(why))
                 continue
             rows += [row(viewers, name, theirs), row(viewers, f"library, beside {name}", ours)]
     report.detail(f"Peers, 200-byte events, flat out (nchan: published at {NCHAN_RATE:,} a second, which is its limit)",
@@ -33,7 +33,7 @@ def one_fan_out(bench, peers, report, name, place):
     theirs, ours = bench.in_turn(lambda: peers.measure(name, VIEWERS[place], bench.scale(events[place], 60)),
                                  lambda: library(bench, VIEWERS[place], 200, bench.scale(OUR_EVENTS[place], 300)))
     multiple = ratios(ours, theirs, "per_second")
-    report.compared(f"{VIEWERS[place]} viewers, 200 bytes: M deliveries/s", name, theirs, ours, "per_second", 1e6, 3,
+    report.compared(f"{watching(VIEWERS[place])}, 200 bytes: M deliveries/s", name, theirs, ours, "per_second", 1e6, 3,
                     ratio=spread(multiple, "ratio"), goal=f">= {goal}" if goal else "",
                     met=median(multiple, "ratio") >= goal if goal else None)
     return theirs, ours
@@ -52,8 +52,8 @@ def steady_rate(bench, peers, report):
     theirs, ours = bench.in_turn(lambda: peers.measure("Socket.IO", viewers, events, 200, rate, ["--latency"]),
                                  lambda: paced(bench, "server", viewers, rate, events))
     share = ratios(ours, theirs, "cpu_ns_a_delivery")
-    report.compared(f"{rate} events/s to {viewers} viewers: CPU us a frame", "Socket.IO", theirs, ours, "cpu_ns_a_delivery", 1e3,
-                    2, ratio=spread(share, "ratio", 1, 3), goal="<= 0.33", met=median(share, "ratio") <= 1 / 3)
+    report.compared(f"{rate:,} events/s to {watching(viewers)}: CPU us a frame", "Socket.IO", theirs, ours,
+                    "cpu_ns_a_delivery", 1e3, 2, ratio=spread(share, "ratio", 1, 3), goal="<= 0.33", met=median(share, "ratio") <= 1 / 3)
     report.compared("- p99 ms", "Socket.IO", theirs, ours, "p99_us", 1e3)
     for results in (theirs, ours):
         for result in results:

@@ -1,7 +1,7 @@
 """Fan-out flat out, beside the physical limit."""
 import signal
 
-from .measure import line_of, median, ratios, spread
+from .measure import line_of, median, ratios, spread, watching
 
 LARGE_LOG = ["--log-events", 4000000, "--log-bytes", 2000000000]
 
@@ -32,7 +32,7 @@ def one_fan_out(bench, report, viewers, size, events, goal):
         lambda: library(bench, viewers, size, events))
     clock = ratios(ours, limit, "per_second")
     cpu = [{"ratio": a["cpu_ns_a_delivery"] / b["cpu_ns_without_emit"]} for a, b in zip(limit, ours)]
-    report.compared(f"{viewers} viewers, {size} bytes: M deliveries/s", "limit", limit, ours, "per_second", 1e6, 2,
+    report.compared(f"{watching(viewers)}, {size} bytes: M deliveries/s", "limit", limit, ours, "per_second", 1e6, 2,
                     ratio=spread(clock, "ratio", 1, 2), goal=f">= {goal} of the limit", met=median(clock, "ratio") >= goal)
     report.figure("- the server's CPU ns a delivery, without that of the emits", spread(ours, "cpu_ns_without_emit", 1, 0),
                   beside=f"limit: {spread(limit, 'cpu_ns_a_delivery', 1, 0)}", ratio=spread(cpu, "ratio", 1, 2))
@@ -47,7 +47,7 @@ def one_from_the_log(bench, report, viewers, events):
             return bench.load(port, runs[0], "--server", process.pid, "--viewers", viewers, "--events", events, "--late")
 
     limit, ours = bench.in_turn(lambda: once("limit"), lambda: once("server", *LARGE_LOG))
-    report.compared(f"{viewers} viewer{'s'[:viewers - 1]}, 200 bytes, all emitted before: M deliveries/s, attach included", "limit",
+    report.compared(f"{watching(viewers)}, 200 bytes, all emitted before: M deliveries/s, attach included", "limit",
                     limit, ours, "per_second", 1e6, 2, ratio=spread(ratios(ours, limit, "per_second"), "ratio", 1, 2))
 
 

@@ -115,6 +115,10 @@ def wait_for_port(port, process, seconds=20):
     raise Failed(f"{os.path.basename(process.args[0])} does not listen")
 
 
+def watching(viewers):
+    return f"{viewers:,} viewer" + ("s" if viewers != 1 else "")
+
+
 def values(results, key):
     return [result[key] for result in results]
 

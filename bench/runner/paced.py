@@ -1,6 +1,6 @@
 """A steady rate: how long an event takes, from before the emit to after the read, and what it costs."""
 from .fan_out import LARGE_LOG
-from .measure import median, ratios, spread
+from .measure import median, ratios, spread, watching
 
 # viewers, events a second, seconds
 RATES = [(10, 100, 3), (100, 1000, 3), (1000, 1000, 3)]
@@ -15,7 +15,7 @@ def steady_rate(bench, _peers, report):
 def one_rate(bench, report, viewers, rate, events):
     limit, ours = bench.in_turn(lambda: paced(bench, "limit", viewers, rate, events),
                                 lambda: paced(bench, "server", viewers, rate, events))
-    report.compared(f"{rate} events/s to {viewers} viewers: emit to received, p50 us", "limit", limit, ours, "p50_us", 1, 0,
+    report.compared(f"{rate:,} events/s to {watching(viewers)}: emit to received, p50 us", "limit", limit, ours, "p50_us", 1, 0,
                     ratio=spread(ratios(ours, limit, "p50_us"), "ratio", 1, 2), **goal(ours, rate == 100, "p50_us", 200, "us"))
     report.compared("- p99 ms", "limit", limit, ours, "p99_us", 1e3, 1,
                     **goal(ours, rate == 1000, "p99_us", 15000 if viewers < 1000 else 100000, "ms", 1e3))

@@ -12,7 +12,7 @@ def busy_one(bench, loop, idle, events):
 def beside_idle_viewers(bench, _peers, report):
     idle, events = bench.crowd(4000), bench.scale(3000, 50)
     poll, libev = bench.in_turn(lambda: busy_one(bench, "poll", idle, events), lambda: busy_one(bench, "libev", idle, events))
-    report.compared(f"{idle} idle viewers, 1,000 events/s to one more: CPU, % of a core, with libev", "with poll", poll, libev,
+    report.compared(f"{idle:,} idle viewers, 1,000 events/s to one more: CPU, % of a core, with libev", "with poll", poll, libev,
                     "cpu_percent", goal="<= 12 %", met=median(libev, "cpu_percent") <= 12)
     report.compared("- p99 us", "with poll", poll, libev, "p99_us", 1, 0)
 

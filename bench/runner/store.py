@@ -17,7 +17,8 @@ def commits(bench, _peers, report):
             report.figure("- get p99 ms", spread(found, "get_p99_us", 1e3, 3), goal="<= 1 ms",
                           met=median(found, "get_p99_us") <= 1000)
     report.detail("The SQLite store: commits of an admission (five operations) and reads, on one file",
-                  ["processes", "rate of each", "commits/s", "commit p50, us", "commit p99, us", "get p50, us", "get p99, us"], rows)
+                  ["processes", "rate of each", "commits/s", "commit p50, us", "commit p99, us", "get p50, us", "get p99, us"],
+                  rows)
 
 
 def commit_once(bench, processes, rate):

@@ -31,14 +31,14 @@ def server_killed(bench, _peers, report):
     limit, ours = bench.in_turn(*(lambda name=name: bench.result("storm", "--program", bench.program(name), "--viewers", viewers)
                                   for name in ("limit", "server")))
     ratio = ratios(ours, limit, "again_ms")
-    report.compared(f"kill -9 and start again, {viewers} clients that do not wait: ms from the exec until all are attached",
+    report.compared(f"kill -9 and start again, {viewers:,} clients that do not wait: ms from the exec until all are attached",
                     "limit", limit, ours, "again_ms", ratio=spread(ratio, "ratio", 1, 2), goal="<= 2",
                     met=median(ratio, "ratio") <= 2)
 
 
 def sessions_cut(bench, _peers, report):
     viewers = bench.crowd(1000)
-    what = f"{viewers} sessions of the library's client cut at once, {INSTANCES} instances behind round robin"
+    what = f"{viewers:,} sessions of the library's client cut at once, {INSTANCES} instances behind round robin"
     if not shutil.which("haproxy"):
         report.not_measured(what, "haproxy is not here: apt-get install haproxy")
         return
