@@ -122,7 +122,7 @@ def check(root):
 
 def copy_tree(root, to):
     shutil.rmtree(to, ignore_errors=True)
-    shutil.copytree(root, to, ignore=shutil.ignore_patterns("build*", ".git", "__pycache__"))
+    shutil.copytree(root, to, symlinks=True, ignore=shutil.ignore_patterns("build*", ".git", "__pycache__"))
 
 
 def play(tree, build, plant, seeds):
@@ -158,9 +158,15 @@ def main():
     copy_tree(root, tree)
     objects = os.path.join(build, "objects")
     shutil.rmtree(objects, ignore_errors=True)
-    subprocess.run(["meson", "setup", objects, tree, "--buildtype=release", "-Dprogram=disabled", "-Dexamples=disabled"],
+    subprocess.run(["meson", "setup", objects, tree, "--buildtype=release", "-Db_ndebug=false", "-Dprogram=disabled",
+                    "-Dexamples=disabled"],
                    check=True, stdout=subprocess.DEVNULL)
-    plants = [plant for plant in PLANTS if not sys.argv[4:] or plant[0] in sys.argv[4:]]
+    names = sys.argv[4:]
+    unknown = set(names) - {plant[0] for plant in PLANTS}
+    if unknown:
+        print(f"no such plant: {', '.join(sorted(unknown))}", file=sys.stderr)
+        return 2
+    plants = [plant for plant in PLANTS if not names or plant[0] in names]
     missed = 0
     for plant in plants:
         seed, words = play(tree, objects, plant, seeds)

@@ -237,7 +237,7 @@ int sim_aim_wants(const cluster *sim, int first, int last); /* is its step one o
 void sim_step(sim_instance *actor, int step);
 int sim_step_at_store(sim_instance *actor, const fake_call *call); /* a fault for this call */
 
-/* cover.c: which transitions of the core's machines were taken, in this process */
+/* cover.c, cover_rows.c: which transitions of the core's machines were taken, in this process */
 size_t sim_cover_rows(void);
 const char *sim_cover_name(size_t row);
 unsigned long long sim_cover_taken(size_t row);

@@ -2,7 +2,7 @@
 /*
  * SWAMP_SIM_SEEDS: how many (300); SWAMP_SIM_FIRST: the first (1); SWAMP_SIM_SEED: only this one, with its
  * history; SWAMP_SIM_KEEP: of its plan only these entries, "3,5,9" or "none"; SWAMP_SIM_CHAOS_MS: so long.
- * Where all pairs of a step and a fault, and all transitions, must have been met: scripts/sim --check.
+ * All pairs of a step and a fault, and all transitions, must be met by 5,000: scripts/sim.
  */
 #include <stdio.h>
 #include <stdlib.h>
