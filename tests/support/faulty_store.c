@@ -21,29 +21,36 @@
  *                   "finish R" (swamp_run_finish), "lock" (the sidecar lock was just taken)
  *   FAULT_AFTER   only once a call of these words was answered; not set: from the first call on
  *   FAULT_PID     whom to kill; not set: this process
- *   FAULT_MS      how long calls of these words fail (in whole seconds), or how late the answer is
+ *   FAULT_MS      how late an answer is; for how long (whole seconds) each call of these words fails
  *   FAULT_FOLDER  nothing happens before the file "armed" is there; "met" is made when the fault strikes
- * A fault of the store that is to strike at "finish" strikes the next commit.
+ * What is told of a call ("error", "late", "lost") and is to come at "finish" comes with the next commit.
  */
 
 #define CALL_MAX 4096
 #define VALUE_SHOWN 1000
 
-enum what { NONE, KILL, STOP, ERROR, LATE, LOST };
+enum what { NONE, KILL, STOP, SLEEP };
 
-static const struct {
+struct fault {
     const char *name;
     enum what what;
-    int before; /* the call is not made, or not yet */
-} faults[] = {
-    {"kill before", KILL, 1}, {"kill after", KILL, 0}, {"stop before", STOP, 1}, {"stop after", STOP, 0},
-    {"error", ERROR, 1},      {"late", LATE, 0},       {"lost", LOST, 0},
+    int before;  /* the call is not made yet */
+    int is_made; /* the call is made */
+    int answer;  /* what it is answered with, whatever came of it; SWAMP_OK: the truth */
+    int is_lasting;
+};
+
+static const struct fault faults[] = {
+    {"kill before", KILL, 1, 1, SWAMP_OK, 0},        {"kill after", KILL, 0, 1, SWAMP_OK, 0},
+    {"stop before", STOP, 1, 1, SWAMP_OK, 0},        {"stop after", STOP, 0, 1, SWAMP_OK, 0},
+    {"error", NONE, 0, 0, SWAMP_E_STORE, 1},         {"late", SLEEP, 0, 1, SWAMP_OK, 0},
+    {"lost before", NONE, 0, 0, SWAMP_E_UNKNOWN, 0}, {"lost after", NONE, 0, 1, SWAMP_E_UNKNOWN, 0},
 };
 
 static struct {
     pthread_mutex_t lock;
-    enum what what;
-    int before, ready, struck, pid, ms;
+    const struct fault *fault;
+    int ready, struck, pid, ms;
     const char *at, *after, *folder;
     struct timespec fails_until;
 } plan = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -63,17 +70,15 @@ read_plan(void)
     const char *name = setting("FAULT", "");
     unsetenv("LD_PRELOAD"); /* not for the commands of workflows */
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
-        if (strcmp(faults[i].name, name) == 0) {
-            plan.what = faults[i].what;
-            plan.before = faults[i].before;
-        }
+        if (strcmp(faults[i].name, name) == 0)
+            plan.fault = &faults[i];
     plan.at = setting("FAULT_AT", "");
     plan.after = setting("FAULT_AFTER", NULL);
     plan.ready = plan.after == NULL;
     plan.folder = setting("FAULT_FOLDER", ".");
     plan.pid = atoi(setting("FAULT_PID", "0"));
     plan.ms = atoi(setting("FAULT_MS", "0"));
-    if (plan.what == NONE) {
+    if (!plan.fault) {
         fprintf(stderr, "faulty_store: FAULT is \"%s\", which is not known\n", name);
         _exit(99);
     }
@@ -106,6 +111,13 @@ mark_struck(void)
         close(fd);
 }
 
+/* Signals can strike anywhere, what is told of a call only a call of the store; a lock can be held too long. */
+static int
+is_possible(const char *words, int is_of_store)
+{
+    return is_of_store || plan.fault->what == KILL || plan.fault->what == STOP || strcmp(words, "lock") == 0;
+}
+
 /* Does the fault strike this call? */
 static int
 meets(const char *words, int is_of_store)
@@ -113,16 +125,15 @@ meets(const char *words, int is_of_store)
     char path[CALL_MAX];
     int meets = 0;
     pthread_mutex_lock(&plan.lock);
-    if (plan.struck) {
-        meets = plan.what == ERROR && is_of_store && is_before(&plan.fails_until) &&
-                fnmatch(plan.at, words, 0) == 0;
-    } else if (plan.ready && fnmatch(plan.at, words, 0) == 0 &&
-               access(path_of("armed", path, sizeof(path)), F_OK) == 0) {
-        meets = is_of_store || plan.what == KILL || plan.what == STOP || strcmp(words, "lock") == 0;
-        if (meets)
+    if (plan.ready && fnmatch(plan.at, words, 0) == 0 &&
+        access(path_of("armed", path, sizeof(path)), F_OK) == 0) {
+        meets = is_possible(words, is_of_store);
+        if (!meets)
+            plan.at = "commit *";
+        else if (!plan.struck)
             mark_struck();
         else
-            plan.at = "commit *";
+            meets = plan.fault->is_lasting && is_before(&plan.fails_until);
     }
     pthread_mutex_unlock(&plan.lock);
     return meets;
@@ -140,15 +151,35 @@ static void
 strike(int before)
 {
     struct timespec pause = {plan.ms / 1000, plan.ms % 1000 * 1000000L};
-    if (plan.before != before)
+    if (plan.fault->before != before)
         return;
-    if (plan.what == KILL)
+    if (plan.fault->what == KILL)
         kill(plan.pid ? plan.pid : getpid(), SIGKILL);
-    else if (plan.what == STOP)
+    else if (plan.fault->what == STOP)
         raise(SIGSTOP); /* goes on here with SIGCONT */
-    else if (plan.what == LATE)
+    else if (plan.fault->what == SLEEP)
         while (nanosleep(&pause, &pause) != 0)
             ;
+}
+
+/* Around a call: whether the fault strikes it; and what it is answered with. */
+
+static int
+begin(const char *words, int is_of_store)
+{
+    int met = meets(words, is_of_store);
+    if (met)
+        strike(1);
+    return met;
+}
+
+static int
+end(const char *words, int met, int rc)
+{
+    if (met)
+        strike(0);
+    note_answered(words);
+    return met && plan.fault->answer != SWAMP_OK ? plan.fault->answer : rc;
 }
 
 /* ---- the store around the real one ---- */
@@ -190,14 +221,10 @@ faulty_get(void *self, const char *key, int timeout_ms, swamp_store_sink sink, v
 {
     char words[CALL_MAX];
     snprintf(words, sizeof(words), "get %s", key);
-    int met = meets(words, 1);
-    if (met)
-        strike(1);
-    int rc = met && plan.what == ERROR ? SWAMP_E_STORE : swamp_store_get(self, key, timeout_ms, sink, user);
-    if (met)
-        strike(0);
-    note_answered(words);
-    return rc;
+    int met = begin(words, 1), rc = SWAMP_OK;
+    if (!met || plan.fault->is_made)
+        rc = swamp_store_get(self, key, timeout_ms, sink, user);
+    return end(words, met, rc);
 }
 
 static int
@@ -206,16 +233,10 @@ faulty_list(void *self, const char *prefix, const char *after, size_t limit, uns
 {
     char words[CALL_MAX];
     snprintf(words, sizeof(words), "list %s%s", prefix, flags & SWAMP_STORE_KEYS_ONLY ? " keys" : "");
-    int met = meets(words, 1);
-    if (met)
-        strike(1);
-    int rc = met && plan.what == ERROR
-                 ? SWAMP_E_STORE
-                 : swamp_store_list(self, prefix, after, limit, flags, timeout_ms, sink, user);
-    if (met)
-        strike(0);
-    note_answered(words);
-    return rc;
+    int met = begin(words, 1), rc = SWAMP_OK;
+    if (!met || plan.fault->is_made)
+        rc = swamp_store_list(self, prefix, after, limit, flags, timeout_ms, sink, user);
+    return end(words, met, rc);
 }
 
 static int
@@ -224,15 +245,10 @@ faulty_commit(void *self, const swamp_store_op *ops, size_t count, int timeout_m
 {
     char words[CALL_MAX];
     describe_commit(words, ops, count);
-    int met = meets(words, 1);
-    if (met)
-        strike(1);
-    int rc = met && plan.what == ERROR ? SWAMP_E_STORE
-                                       : swamp_store_commit(self, ops, count, timeout_ms, revision, failed);
-    if (met)
-        strike(0);
-    note_answered(words);
-    return met && plan.what == LOST ? SWAMP_E_UNKNOWN : rc;
+    int met = begin(words, 1), rc = SWAMP_OK;
+    if (!met || plan.fault->is_made)
+        rc = swamp_store_commit(self, ops, count, timeout_ms, revision, failed);
+    return end(words, met, rc);
 }
 
 /* ---- what the program and the library call ---- */
@@ -265,13 +281,9 @@ swamp_run_finish(swamp_run *run, int status, const char *last_event_json, size_t
 
     *(void **)&finish = dlsym(RTLD_NEXT, "swamp_run_finish");
     snprintf(words, sizeof(words), "finish %s", swamp_run_id(run));
-    int met = meets(words, 0);
-    if (met)
-        strike(1);
+    int met = begin(words, 0);
     int rc = finish(run, status, last_event_json, last_len, run_json, run_len);
-    if (met)
-        strike(0);
-    return rc;
+    return end(words, met, rc);
 }
 
 int
@@ -282,6 +294,6 @@ flock(int fd, int operation)
     *(void **)&take = dlsym(RTLD_NEXT, "flock");
     int rc = take(fd, operation);
     if (rc == 0 && operation & LOCK_EX && meets("lock", 0))
-        strike(0);
+        strike(0); /* while it is held */
     return rc;
 }
