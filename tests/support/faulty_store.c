@@ -20,8 +20,8 @@
  *                   "commit check heartbeats/I present {}; put runs/R any {...}; ...", "get KEY", "list PREFIX [keys]",
  *                   "finish R" (swamp_run_finish), "lock" (the sidecar lock was just taken)
  *   FAULT_AFTER   only once a call of these words was answered; not set: from the first call on
- *   FAULT_PID     whom to kill; not set: this process
- *   FAULT_MS      how late an answer is; for how long (whole seconds) each call of these words fails
+ *   FAULT_PID     whom to kill, or to wake (SIGCONT); not set: this process
+ *   FAULT_MS      how late an answer is; how much time the one that was woken has; for how long (whole seconds) each call of these words fails
  *   FAULT_FOLDER  nothing happens before the file "armed" is there; "met" is made when the fault strikes
  * What is told of a call ("error", "late", "lost") and is to come at "finish" comes with the next commit.
  */
@@ -29,7 +29,7 @@
 #define CALL_MAX 4096
 #define VALUE_SHOWN 1000
 
-enum what { NONE, KILL, STOP, SLEEP };
+enum what { NONE, KILL, STOP, SLEEP, WAKE };
 
 struct fault {
     const char *name;
@@ -45,6 +45,7 @@ static const struct fault faults[] = {
     {"stop before", STOP, 1, 1, SWAMP_OK, 0},        {"stop after", STOP, 0, 1, SWAMP_OK, 0},
     {"error", NONE, 0, 0, SWAMP_E_STORE, 1},         {"late", SLEEP, 0, 1, SWAMP_OK, 0},
     {"lost before", NONE, 0, 0, SWAMP_E_UNKNOWN, 0}, {"lost after", NONE, 0, 1, SWAMP_E_UNKNOWN, 0},
+    {"wake before", WAKE, 1, 1, SWAMP_OK, 0},
 };
 
 static struct {
@@ -157,7 +158,9 @@ strike(int before)
         kill(plan.pid ? plan.pid : getpid(), SIGKILL);
     else if (plan.fault->what == STOP)
         raise(SIGSTOP); /* goes on here with SIGCONT */
-    else if (plan.fault->what == SLEEP)
+    else if (plan.fault->what == WAKE)
+        kill(plan.pid, SIGCONT);
+    if (plan.fault->what == SLEEP || plan.fault->what == WAKE)
         while (nanosleep(&pause, &pause) != 0)
             ;
 }
