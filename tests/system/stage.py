@@ -75,27 +75,24 @@ class Door:
             pass
         self._close(near, far)
 
+    def _let_through(self, unit, near):
+        """False: it was lost, and its connection with it."""
+        is_looked_for = self.words and self.words in unit and not self.passed.is_set()
+        if not (is_looked_for and self.is_lost):
+            near.sendall(unit)
+        if is_looked_for:
+            self.act()
+            self.passed.set()
+        return not (is_looked_for and self.is_lost)
+
     def _deliver(self, near, far):
-        buffer, is_head = b"", True
+        buffer, is_head, is_open = b"", True, True
         try:
-            while part := far.recv(65536):
+            while is_open and (part := far.recv(65536)):
                 buffer += part
-                while taken := take_unit(buffer, is_head):
+                while is_open and (taken := take_unit(buffer, is_head)):
                     unit, buffer = taken
-                    is_head = False
-                    if self.words and self.words in unit and not self.passed.is_set():
-                        if self.is_lost:
-                            self.act()
-                            self.passed.set()
-                            break
-                        near.sendall(unit)
-                        self.act()
-                        self.passed.set()
-                    else:
-                        near.sendall(unit)
-                else:
-                    continue
-                break
+                    is_head, is_open = False, self._let_through(unit, near)
         except OSError:
             pass
         self._close(near, far)
