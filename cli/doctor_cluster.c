@@ -13,6 +13,7 @@
 #define ASK_MS 5000
 #define INSTANCES_MAX 10000
 #define RUNS_MAX 10000
+#define HISTORY_MAX 1000   /* the newest runs */
 #define CLOCK_MS_MAX 60000 /* more than this ahead, and it is no longer the interval or the way here */
 #define WATCH_MS_MAX 20000
 #define LOOK_MS 50
@@ -165,6 +166,11 @@ look_at_run(const cluster *c, const struct active_run *run)
 
     if (owner && !owner->is_silent)
         return;
+    if (!run->record) {
+        doctor_say(1, "the record active-runs/%s cannot be read; was it written by something else?",
+                   run->run_id);
+        return;
+    }
     snprintf(key, sizeof(key), "active-runs/%s", run->run_id);
     if (swamp_store_get(c->store, key, ASK_MS, take_revision, &revision) == SWAMP_ABSENT)
         return; /* it ended while we looked */
@@ -172,6 +178,32 @@ look_at_run(const cluster *c, const struct active_run *run)
                "run %s (%s) is recorded as running, but its instance is gone: the next instance that runs "
                "ends it as interrupted; start one",
                run->run_id, name ? name : "?");
+}
+
+/* A RUN that cannot be read is answered with `unavailable` for as long as it is there. */
+static int
+take_history(void *user, const char *key, const void *value, size_t len, uint64_t revision)
+{
+    json *record = json_read(value, len, NULL, NULL);
+    (void)revision;
+    ++*(size_t *)user;
+    if (!json_get_string(record, "id") || !json_get_string(record, "status"))
+        doctor_say(1, "the record %s cannot be read; was it written by something else?", key);
+    json_free(record);
+    return 0;
+}
+
+static void
+look_at_history(swamp_store *store)
+{
+    size_t count = 0;
+    int rc = swamp_store_list(store, "runs/", NULL, HISTORY_MAX, SWAMP_STORE_REVERSE, ASK_MS, take_history,
+                              &count);
+    if (rc != SWAMP_OK)
+        doctor_say(1, "the history cannot be read: %s; try again in a moment", swamp_status_text(rc));
+    else
+        doctor_say(0, "%s%zu run%s in the history looked at", count == HISTORY_MAX ? "the newest " : "",
+                   count, TEXT_PLURAL(count));
 }
 
 static void
@@ -207,6 +239,7 @@ doctor_look_at_cluster(swamp_store *store)
             look_at_beat(&c, &c.beats[i]);
         for (size_t i = 0; i < c.run_count; i++)
             look_at_run(&c, &c.runs[i]);
+        look_at_history(store);
     }
     free_cluster(&c);
     return code;

@@ -1,13 +1,18 @@
 """Whatever dies, pauses or restarts: whoever held a run's id learns what became of it, and no record says two things."""
 import json
+import os
 import random
+import re
 import signal
 import threading
 import time
+import unittest
 
 import swamp_test
 from cluster import FULL, QUICK, TTL_S, ClusterTest, Frozen, Ready, in_parallel
 from swamp_test import wait_until, workflow
+
+SHORT_HOUR = os.environ.get("SHORT_HOUR")  # tests/support/short_hour.c, set by meson
 
 
 class Deaths(ClusterTest):
@@ -252,6 +257,17 @@ class Starts(ClusterTest):
         again = self.instance("--instance-id-file", "id")  # the dead hold nothing
         with open(self.path("id"), encoding="ascii") as file:
             self.assertEqual(file.read().strip(), again.instance)
+
+
+    @unittest.skipIf(not SHORT_HOUR, "SHORT_HOUR names no library to preload")
+    def test_insecure_is_told_at_the_start_and_every_hour(self):
+        env = {"LD_PRELOAD": SHORT_HOUR, "ASAN_OPTIONS": "verify_asan_link_order=0"}
+        server = self.instance("--insecure", env=env)
+        told = lambda: [line for line in server.lines["err"] if re.search(r"warn.*--insecure: .*without authentication", line)]
+        wait_until(lambda: len(told()) >= 4, "the line of each hour")
+        quiet = self.instance(env=env)
+        self.assert_code(self.swamp("workflow", "run", "hello", "--server", quiet.url), 0)
+        self.assertNotIn("--insecure", "\n".join(quiet.lines["err"]))
 
 
 class Cancels(ClusterTest):

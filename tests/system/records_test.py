@@ -216,7 +216,8 @@ class Doctor(ClusterTest):
         server.send(signal.SIGKILL)
         server.wait()
         self.put({"active-runs/" + GONE % 1: '{"instanceId":"0000dead-0000-4000-8000-000000000000","resourceName":"lost"}',
-                  "heartbeats/0000beef-0000-4000-8000-000000000000": "no record"})
+                  "heartbeats/0000beef-0000-4000-8000-000000000000": "no record",
+                  "active-runs/" + GONE % 2: "no record", "runs/" + GONE % 3: "no record"})
         found = lambda: self.swamp("doctor")
         wait_until(lambda: "no sign of life" in found().out, "the silence of the dead")
         done = found()
@@ -225,6 +226,8 @@ class Doctor(ClusterTest):
         self.assertRegex(done.out, r"!! run %s \(held\) is recorded as running, but its instance is gone" % run)
         self.assertRegex(done.out, r"!! run %s \(lost\) is recorded as running" % (GONE % 1))
         self.assertIn("!! the heartbeat of instance 0000beef-0000-4000-8000-000000000000 cannot be read", done.out)
+        for key in ("active-runs/" + GONE % 2, "runs/" + GONE % 3):
+            self.assertIn("!! the record %s cannot be read" % key, done.out)
         # what it advised helps
         again = self.instance(quick=FAST)
         self.wait_final(run)

@@ -24,6 +24,7 @@ def can_mount():
 
 
 CAN_MOUNT = can_mount()
+NOBODY = 65534
 
 
 class StorePath(SwampTest):
@@ -97,11 +98,31 @@ class StorePath(SwampTest):
         self.mount("ro", "ro,size=1m")
         self.assert_one_line("ro/x.db", 2, "read-only")
 
-    @unittest.skipIf(os.geteuid() == 0, "root may write anywhere")
-    def test_a_read_only_file_is_named(self):
+    def test_rights_that_were_taken_away_are_named(self):
         self.assert_code(self.swamp("workflow", "run", "hello", "--store", "sqlite:a.db"), 0)
-        os.chmod(self.path("a.db"), 0o400)
-        self.assert_one_line("a.db", 2)
+        for path, mode in (("a.db", 0o400), ("a.db", 0o000), ("a.db.lock", 0o000)):
+            with self.subTest(path=path, mode=mode):
+                before = os.stat(self.path(path)).st_mode
+                os.chmod(self.path(path), mode)
+                words = ["serve", "--port", "0", "--store", "sqlite:a.db"]
+                done = self.as_nobody(*words) if os.geteuid() == 0 else self.swamp(*words)
+                os.chmod(self.path(path), before)
+                self.assert_code(done, 2)
+                self.assertEqual((done.out, len(done.err.splitlines())), ("", 1), repr(done))
+                self.assertIn('--store is "sqlite:a.db"', done.err)
+                self.assertIn("run as the user that owns it", done.err)
+
+    def as_nobody(self, *words):
+        """Root may write anywhere: as a user that may not."""
+        for folder, _, names in os.walk(self.folder):
+            for path in [folder] + [os.path.join(folder, name) for name in names]:
+                os.chown(path, NOBODY, NOBODY)
+        try:
+            done = subprocess.run([swamp_test.SWAMP, *words], user=NOBODY, group=NOBODY, env=self.env, cwd=self.folder,
+                                  capture_output=True, text=True, timeout=60)
+        except PermissionError:
+            self.skipTest("the program lies where only root may go")
+        return swamp_test.Result(done.returncode, done.stdout, done.stderr)
 
     @unittest.skipUnless(CAN_MOUNT, "needs root, to mount")
     def test_a_full_disk_at_the_start_is_named(self):
