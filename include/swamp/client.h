@@ -173,7 +173,8 @@ SWAMP_API SWAMP_NODISCARD int swamp_session_local(swamp_session **out, swamp_ser
  * @param      timeout_ms  0: do not wait; -1: for ever
  * @param[out] out         the event; unchanged unless SWAMP_EVENT is returned; caller frees with swamp_event_free()
  * @return SWAMP_EVENT; SWAMP_OK: nothing yet; SWAMP_END: the last event was taken; SWAMP_E_CLOSED (the client or the
- *         server was freed, and all that had come was taken)
+ *         server was freed, and all that had come was taken); SWAMP_E_NOMEM (too little memory to begin: nothing
+ *         was sent)
  * @thread owner
  * @since  0.1
  */
@@ -199,7 +200,8 @@ SWAMP_API int swamp_session_fd(swamp_session *session);
  * @param      timeout_ms  how long to wait for the next event; 0: do not wait; -1: until the end
  * @param      callbacks   borrowed for the call
  * @return SWAMP_OK: nothing more within the time; SWAMP_END; SWAMP_E_CLOSED (the client, the server or, in a
- *         callback, the session was freed); SWAMP_E_INVALID; SWAMP_E_REENTRANT (inside a callback of this session)
+ *         callback, the session was freed); SWAMP_E_NOMEM; SWAMP_E_INVALID; SWAMP_E_REENTRANT (inside a callback of
+ *         this session)
  * @thread owner
  * @since  0.1
  */

@@ -53,7 +53,7 @@ swamp__session_handle_ready(swamp_session *session)
 {
     uint64_t one = 1;
     if (session->fd >= 0 && write(session->fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
-        session->closed = 1; /* cannot happen on an eventfd of our own */
+        session->closed = SWAMP_E_CLOSED; /* cannot happen on an eventfd of our own */
     pthread_cond_broadcast(&session->ready);
 }
 
@@ -123,7 +123,7 @@ swamp_session_next(swamp_session *session, int timeout_ms, swamp_event **out)
     if (room)
         swamp__session_handle_room(session);
     if (!event)
-        return closed ? SWAMP_E_CLOSED : SWAMP_OK;
+        return closed; /* SWAMP_OK while it is not */
     *out = event;
     return SWAMP_EVENT;
 }

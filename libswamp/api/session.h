@@ -28,7 +28,7 @@ struct swamp_session {
     swamp__list queue;
     uint64_t queued; /* bytes */
     int full;        /* the machine was told that there is no room */
-    int closed;      /* the home is gone */
+    int closed;      /* what _next() gives once the queue is empty: the home is gone, or no memory to begin */
     int refs;
     swamp__task room_task, leave_task; /* part of the session: these calls cannot fail for want of memory */
     int room_posted;

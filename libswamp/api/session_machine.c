@@ -106,7 +106,7 @@ evicted(swamp__lodger *lodger)
 {
     swamp_session *session = SWAMP__OF(lodger, swamp_session, lodger);
     pthread_mutex_lock(&session->lock);
-    session->closed = 1;
+    session->closed = SWAMP_E_CLOSED;
     swamp__session_handle_ready(session);
     pthread_mutex_unlock(&session->lock);
     leave_home(session);
@@ -160,7 +160,7 @@ run_begin(swamp__task *task)
     if (rc == SWAMP_OK)
         session->refs++; /* the machine's side */
     else
-        session->closed = 1;
+        session->closed = rc;
     swamp__session_handle_ready(session);
     pthread_mutex_unlock(&session->lock);
     if (rc == SWAMP_OK)

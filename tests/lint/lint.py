@@ -208,6 +208,21 @@ def rule_vectors():
                 yield f"tests/vectors/{name} differs from the specification's"
 
 
+def rule_cases():
+    """Every numbered case of docs/FACTS.md has its row in tests/README.md, and the tests named there exist."""
+    sources = "\n".join(read(path) for path in files(".c", ".py", ".json", under=["tests"]))
+    cases = re.findall(r"^(\d+)\. ", read("docs/FACTS.md").split("\n## Cases")[1], re.M)
+    rows = dict(re.findall(r"^\| (\d+) [^|]*\|(.*)\|$", read("tests/README.md"), re.M))
+    for case in cases:
+        names = re.findall(r"`(\w+\*?)`", rows.get(case, ""))
+        if not names:
+            yield f"tests/README.md: case {case} of docs/FACTS.md names no test"
+        for name in names:
+            word = name.replace("*", r"\w*")
+            if not re.search(r"START_TEST\(%s\)|def %s\(|\"name\": *\"%s\"" % (word, word, word), sources):
+                yield f"tests/README.md: case {case}: there is no test {name}"
+
+
 def main():
     rule = sys.argv[1]
     faults = list(globals()["rule_" + rule]())

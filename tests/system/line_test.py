@@ -3,9 +3,11 @@ import time
 
 import swamp_test
 from bad_line import BadLine
-from swamp_test import SwampTest, workflow
+from swamp_test import Socket, SwampTest, workflow
 
 COUNT = "for i in $(seq 40); do echo line $i; done"
+FLOOD = "yes %0900d | head -n 12000" % 0  # 12 MB of events
+STALLED = 30
 MUCH = "for i in $(seq 60); do printf '%04d %0900d\\n' $i 0; done"  # about 60 KB
 UNTIL_GO = "echo begun; while ! test -e go; do sleep 0.05; done; echo gone on"
 
@@ -74,6 +76,51 @@ class Line(SwampTest):
         self.assertIn("gone on", done.out)
         self.events(done)
         self.assertEqual(line.accepted, 2)
+
+    def test_a_place_that_refuses_for_3_s_is_come_back_to_by_one_connection_at_a_time(self):
+        self.write_workflow("held", workflow("held", UNTIL_GO))
+        server = self.serve()
+        proxy = self.proxy(server.port)
+        client = self.start("workflow", "run", "held", "--json", "--server", proxy.url)
+        client.wait_line("out", "begun")
+        proxy.refusing = True
+        proxy.cut()
+        time.sleep(3)  # the fault itself
+        dials = proxy.accepted - 1
+        self.assertIn(dials, (1, 2, 3))  # it tried, and not without pause
+        proxy.refusing = False
+        client.wait_line("err", '"swamp":"attached"')
+        self.assertEqual(len(proxy.pairs), 1)
+        with open(self.path("go"), "w", encoding="ascii"):
+            pass
+        done = client.wait()
+        self.assert_code(done, 0)
+        self.events(done)
+
+    def resident_mb(self, process):
+        with open("/proc/%d/status" % process.pid, encoding="ascii") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmRSS:")) / 1024
+
+    def test_viewers_that_stop_reading_cost_little_and_hold_nobody_up(self):
+        self.write_workflow("flood", workflow("flood", "while ! test -e go; do sleep 0.05; done; " + FLOOD))
+        self.env["ASAN_OPTIONS"] = "quarantine_size_mb=4"  # what was freed is not to be counted
+        server = self.serve()
+        client = self.start("workflow", "run", "flood", "--json", "--server", server.url)
+        run = client.wait_line("err", r'"accepted","runId":"([^"]+)"').group(1)
+        for number in range(STALLED):
+            viewer = Socket(server.port)
+            self.addCleanup(viewer.close)
+            viewer.send({"type": "run.attach", "id": "v%d" % number, "payload": {"runId": run}})
+            self.assertEqual(viewer.receive()["type"], "run.attached")  # and it reads no more
+        before_mb = self.resident_mb(server.process)
+        with open(self.path("go"), "w", encoding="ascii"):
+            pass
+        other = self.swamp("run", "attach", run, "--json", "--server", server.url)
+        grown_mb = self.resident_mb(server.process) - before_mb
+        self.assert_code(other, 0)
+        self.assertEqual(sum(event["kind"] == "method_output" for event in self.events(other)), 12000)
+        self.assertLess(grown_mb, 16 + 2 * STALLED)  # the log, once, and a batch for each; the stream is 13 MB
+        self.assert_code(client.wait(), 0)
 
 
 swamp_test.main()
