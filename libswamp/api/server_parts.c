@@ -6,6 +6,22 @@
 
 /* ---- what the core says, on the loop's thread ---- */
 
+/* Whoever looks for the cause of a busy core wants to know, and cannot see it from outside. */
+static void
+say_loop(const swamp_server *server)
+{
+    const swamp_server_options *given = &server->settings.given;
+    if (swamp__loop_kind(server->loop) == SWAMP_LOOP_LIBEV)
+        swamp__log_write(&server->log, SWAMP_LOG_INFO, "network loop: libev");
+    else if (given->loop == SWAMP_LOOP_AUTO && given->max_connections > SWAMP__POLL_CONNECTIONS_MAX)
+        swamp__log_write(&server->log, SWAMP_LOG_INFO,
+                         "network loop: poll; with more than %d connections libev takes less CPU: install "
+                         "libwebsockets' plug-in for it (libwebsockets-evlib-ev)",
+                         SWAMP__POLL_CONNECTIONS_MAX);
+    else
+        swamp__log_write(&server->log, SWAMP_LOG_INFO, "network loop: poll");
+}
+
 void
 swamp__parts_listen(void *arg)
 {
@@ -14,8 +30,10 @@ swamp__parts_listen(void *arg)
     int now = !server->listening && !server->ended;
     server->listening = 1;
     pthread_mutex_unlock(&server->lock);
-    if (now && server->listener)
+    if (now && server->listener) {
+        say_loop(server);
         swamp__listener_open(server->listener, server->instance);
+    }
     pthread_mutex_lock(&server->lock);
     pthread_cond_broadcast(&server->changed);
     pthread_mutex_unlock(&server->lock);

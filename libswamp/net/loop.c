@@ -23,7 +23,6 @@
 #include "libev.h"
 
 #define TICK_MS 1000
-#define POLL_IS_CHEAP_MAX 500 /* connections; above, poll() walks too many descriptors at each wake-up */
 
 typedef struct source { /* a descriptor of the loop itself */
     swamp__end end;
@@ -181,7 +180,7 @@ open_context(swamp__loop *loop, const char **why)
     int rc;
 
     if (wanted == SWAMP_LOOP_LIBEV ||
-        (wanted == SWAMP_LOOP_AUTO && loop->options.max_connections > POLL_IS_CHEAP_MAX)) {
+        (wanted == SWAMP_LOOP_AUTO && loop->options.max_connections > SWAMP__POLL_CONNECTIONS_MAX)) {
         loop->kind = SWAMP_LOOP_LIBEV;
         *why = "libev.so.4 is not installed: install it, or use the poll loop";
         rc = swamp__libev_open(&loop->libev);

@@ -19,10 +19,12 @@ typedef struct swamp__task {
 #define SWAMP__LOOP_SERVER 1 /* which protocols the context carries */
 #define SWAMP__LOOP_CLIENT 2
 
+#define SWAMP__POLL_CONNECTIONS_MAX 500 /* above, poll() walks too many descriptors at each wake-up */
+
 typedef struct swamp__loop_options {
     int role;
-    int kind;            /* SWAMP_LOOP_AUTO, _POLL, _LIBEV */
-    int max_connections; /* AUTO: libev above 500 where it is present; also bounds the descriptor table */
+    int kind; /* SWAMP_LOOP_AUTO (libev above SWAMP__POLL_CONNECTIONS_MAX where present), _POLL, _LIBEV */
+    int max_connections;                             /* also bounds the descriptor table */
     const char *cert_file, *key_file, *ca_cert_file; /* NULL: none */
     const swamp__log *log;
     void (*woken)(void *user); /* loop's thread, at each swamp__loop_wake(), before the tasks; NULL: none */

@@ -299,6 +299,7 @@ class Program(SwampTest):
         self.assert_code(done, 0)
         for entry in done.err.splitlines():
             self.assertEqual(sorted(json.loads(entry)), ["level", "message", "time"])
+        self.assertRegex(done.err, "network loop: (poll|libev)")
 
     def test_on_a_terminal_there_is_a_live_view_and_the_result_comes_last(self):
         self.write_workflow("loud", workflow("loud", "echo begun; printf '\\033[2Jx\\n'; while ! test -e go; do sleep 0.05; done"))
