@@ -2,12 +2,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <swamp/status.h>
+#include "../../libswamp/server/inner.h"
 #include "../../libswamp/store/keys.h"
 #include "../../libswamp/store/store.h"
 #include "../../libswamp/wire/document.h"
 #include "client.h"
 
 #define CALLS_A_SECOND 60
+#define LOGS_SLACK_BYTES 8000
+#define OUTBOX_BYTES (300 * 1024)
 
 sim_run *
 sim_run_find(cluster *sim, const char *id)
@@ -145,6 +148,26 @@ sim_is_clean(cluster *sim)
     for (int i = 0; i < sim->slots; i++)
         standing += sim->slot[i].at && sim->slot[i].at->alive;
     return standing == sim->slots && count == standing;
+}
+
+/*
+ * What an instance keeps: logs within their budget (and what came since it was last looked at), and for each
+ * connection no more answers than it takes to stop reading it.
+ */
+void
+sim_check_memory(sim_instance *instance)
+{
+    cluster *sim = instance->of;
+    const swamp__instance *core = instance->core;
+    if (core->registry->log_bytes > sim->all_logs_bytes + LOGS_SLACK_BYTES)
+        sim_fail(sim, "bounded: %s keeps %zu bytes of events", instance->name, core->registry->log_bytes);
+    swamp__list *conns = (swamp__list *)&core->conns;
+    for (swamp__link *link = swamp__list_first(conns); link; link = swamp__list_next(conns, link)) {
+        const swamp__conn *conn = SWAMP__OF(link, swamp__conn, link);
+        if (conn->outbox.len > OUTBOX_BYTES || conn->ticket_count > core->options.max_requests)
+            sim_fail(sim, "bounded: %s keeps %zu bytes for %zu requests of a connection", instance->name,
+                     conn->outbox.len, conn->ticket_count);
+    }
 }
 
 /* No instance asked its store more than a busy hour of all its tasks can explain. */

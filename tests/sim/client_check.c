@@ -6,18 +6,23 @@
 #include "../../libswamp/wire/json.h"
 #include "client.h"
 
-/* The last event of a run whose instance stopped before its host had ended it (PROTOCOL 4) is the library's own. */
+/*
+ * The last event of a run whose instance stopped before its host had ended it (PROTOCOL 4), or had it at all, is
+ * the library's own.
+ */
 static int
 is_of_the_library(const sim_client *client, swamp__json json)
 {
-    const sim_run *run = sim_run_find(client->of, client->run_id);
     swamp__json recorded, of;
-    char kind[16], reason[32];
-    return run && run->owner->disturbed && !swamp__json_find(json, "of", &of) &&
-           swamp__json_find(json, "run", &recorded) &&
-           swamp__json_member_text(json, "kind", kind, sizeof kind) == SWAMP_OK &&
-           strcmp(kind, "cancelled") == 0 &&
-           swamp__json_member_text(recorded, "interruptReason", reason, sizeof reason) == SWAMP_OK;
+    char kind[16], reason[32], instance_id[64];
+    if (swamp__json_find(json, "of", &of) || !swamp__json_find(json, "run", &recorded) ||
+        swamp__json_member_text(json, "kind", kind, sizeof kind) != SWAMP_OK ||
+        swamp__json_member_text(recorded, "interruptReason", reason, sizeof reason) != SWAMP_OK ||
+        swamp__json_member_text(recorded, "instanceId", instance_id, sizeof instance_id) != SWAMP_OK)
+        return 0;
+    const sim_instance *owner = sim_instance_find(client->of, instance_id);
+    return owner && owner->disturbed && strcmp(kind, "cancelled") == 0 &&
+           strcmp(reason, "instance_shutdown") == 0;
 }
 
 /* The bytes that the host gave, numbered: which is what nearly every event is. */
@@ -70,7 +75,7 @@ check_reason_of_gap(sim_client *client, const swamp_event *event)
 {
     cluster *sim = client->of;
     const sim_run *run = sim_run_find(sim, client->run_id);
-    int kept_all = sim->log_events > 1000;
+    int kept_all = sim->log_events > 1000 && sim->all_logs_bytes > 1000000;
     if (strcmp(swamp_event_reason(event), "evicted") == 0 && kept_all)
         sim_fail(sim, "reliable: %s: told that events were evicted, which never happened", client->name);
     if (strcmp(swamp_event_reason(event), "lost") == 0 && swamp_event_to_seq(event) && run &&

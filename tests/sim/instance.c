@@ -145,7 +145,7 @@ make_options(sim_instance *instance, char address[40])
                                        .max_requests = 100,
                                        .run_log_bytes = 16u * 1024 * 1024,
                                        .run_log_events = instance->of->log_events,
-                                       .all_logs_bytes = 1024u * 1024 * 1024};
+                                       .all_logs_bytes = instance->of->all_logs_bytes};
     snprintf(address, 40, "ws://10.0.0.%d:9090", instance->slot);
     swamp__id_v4(options.instance_id, fake_node_random(instance->node), fake_node_random(instance->node));
     return options;

@@ -160,6 +160,7 @@ struct cluster {
     int calm; /* links are cut, nothing else goes wrong: every accepted run's client must see its end */
     unsigned log_events; /* run_log_events of the instances */
     unsigned max_connections;
+    size_t all_logs_bytes;
     int64_t linger_ms;
     unsigned starts[SIM_CLIENTS_MAX];     /* runs that hosts began for the request of this client */
     unsigned happened[SIM_KINDS_MAX];     /* by kind: sim_kind_name() */
@@ -328,7 +329,8 @@ void sim_check_death(cluster *sim, const char *told, const char *instance_id);
 /* check.c: the truth, and the store against it */
 sim_run *sim_run_find(cluster *sim, const char *id); /* NULL: no host ever had it */
 sim_run *sim_run_add(cluster *sim, const char *id);
-int sim_is_clean(cluster *sim);         /* nothing is under way any more */
-void sim_check_leftovers(cluster *sim); /* after everything has settled */
+void sim_check_memory(sim_instance *instance); /* whenever its core was busy */
+int sim_is_clean(cluster *sim);                /* nothing is under way any more */
+void sim_check_leftovers(cluster *sim);        /* after everything has settled */
 
 #endif
