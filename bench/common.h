@@ -25,8 +25,8 @@ size_t bench_other_rss_bytes(pid_t pid);
 /* Lets the process have as many descriptors as it may. */
 void bench_many_descriptors(void);
 
-/* An event as a workflow sends it, padded to `size` bytes; its "at" is a text of fixed width, so that it can be
- * stamped anew with the time of each emit. */
+/* An event as a workflow sends it, padded to `size` bytes; its "at" is a text of fixed width, so that it can
+ * be stamped anew with the time of each emit. */
 typedef struct bench_event {
     char *text;
     size_t len;
@@ -38,12 +38,13 @@ typedef struct bench_event {
 void bench_event_make(bench_event *event, size_t size);
 void bench_event_stamp(bench_event *event, uint64_t now_ns);
 
-/* As it reaches a viewer: writes the text with its "seq":N to `to`, which has room for BENCH_SEQ_MAX bytes more than the
- * event, and returns its bytes. */
+/* As it reaches a viewer: writes the text with its "seq":N to `to`, which has room for BENCH_SEQ_MAX bytes
+ * more than the event, and returns its bytes. */
 #define BENCH_SEQ_MAX 32
 size_t bench_event_number(const bench_event *event, uint64_t seq, char *to);
 
-/* Waits until it is the turn of event number `n` (from 0) at `rate` a second since `start_ns`; 0: never waits. */
+/* Waits until it is the turn of event number `n` (from 0) at `rate` a second since `start_ns`; 0: never
+ * waits. */
 void bench_pace(uint64_t start_ns, uint64_t n, long rate);
 
 /* Order statistics of latencies; sorts them. */

@@ -2,7 +2,7 @@
  * What libwebsockets itself costs: a server that sends each message back, and nothing else.
  *
  * Usage: echo
- * Prints its port and "none", as the other servers print their run's id. One connection at a time is enough here.
+ * Prints its port and "none", where the other servers print their run's id.
  */
 #include <libwebsockets.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * What swamp_run_emit() costs the host's thread, steady: the log is full, so that each event drives out an old one.
+ * What swamp_run_emit() costs the host's thread, steady: the log is full, each event drives out an old one.
  *
  * Usage: emit [--viewers 0|1] [--size BYTES] [--events N a round] [--rounds N]
  * The viewer is another process that reads and throws away. Prints one JSON object: the median of the rounds.

@@ -11,8 +11,8 @@ void bench_check(int rc, swamp_server *server, const char *what);
 /* A SQLite store; ends the program where there is none to be had. */
 swamp_store *bench_open_store(const char *path);
 
-/* A server on loopback: --port, --connections, --log-events, --log-bytes, --loop, --beat MS. With a store of NULL,
- * the one at --store, or one in memory. */
+/* A server on loopback: --port, --connections, --log-events, --log-bytes, --loop, --beat MS. With a store of
+ * NULL, the one at --store, or one in memory. */
 swamp_server *bench_start_server(int argc, char **argv, swamp_store *store);
 
 /* Starts a run from within, and stops following it. */

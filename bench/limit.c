@@ -2,8 +2,8 @@
  * The physical limit: a bare epoll + writev server that does nothing but write finished WebSocket frames.
  *
  * Usage: limit [--port N] [--size BYTES] [--events N] [--rate N, 0: all at once] [--frames N a write]
- * Prints its port, then waits for SIGUSR2 to let the events out. It knows no protocol: whatever the first frame of
- * a connection asks is answered as a run.attach would be, the id taken from between its quotes.
+ * Prints its port, then waits for SIGUSR2 to let the events out. It knows no protocol: whatever the first
+ * frame of a connection asks is answered as a run.attach would be, the id taken from between its quotes.
  */
 #include <arpa/inet.h>
 #include <errno.h>

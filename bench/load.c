@@ -2,15 +2,16 @@
  * Viewers of one run: attaches them, checks the number of each event, and measures.
  *
  * Usage: load --port N --run ID [--viewers N] [--events N that each shall get] [--dialect NAME, viewers.h]
- *        [--server PID]  whose CPU time and memory are measured   [--start PID]  who emits, if not the server itself
+ *        [--server PID]  whose CPU time and memory are measured
+ *        [--start PID]   who emits, if not the server itself
  *        [--latency]     how long an event took from the emit
  *        [--late]        the events are there already: attaching counts as well, and nobody is signalled
  *        [--stalled N]   as many more viewers, which read nothing once attached
  *        [--idle N --idle-run ID]  as many more viewers, of a run that has no events
  *        [--hold MS]     what the attached viewers cost while nothing happens
  *        [--serial N]    before all that: connect, attach and hang up, one at a time
- * Who emits is sent SIGUSR2 when all are attached. Prints one JSON object. A wrong number or an unknown frame ends it
- * with status 1.
+ * Who emits is sent SIGUSR2 when all are attached. Prints one JSON object. A wrong number or an unknown frame
+ * ends it with status 1.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -56,7 +57,8 @@ print_one_at_a_time(viewers *all, const char *run_id, size_t times)
     free(list);
 }
 
-/* Returns the most memory that the server had meanwhile. Without a starter, the events are there once they are asked for. */
+/* Returns the most memory that the server had meanwhile. Without a starter, the events are there once they
+ * are asked for. */
 static size_t
 deliver(viewers *all, size_t readers, pid_t server, pid_t starter)
 {
@@ -112,12 +114,37 @@ print_idle(const viewers *all, long hold_ms, size_t rss_before, pid_t server)
            (double)(bench_other_cpu_ns(server) - cpu_ns) / (double)hold_ms / 1e4);
 }
 
+/* Who watches what, and in which dialect. Returns those who shall get all events. */
+static size_t
+make_viewers(viewers *all, int argc, char **argv, const char *run_id)
+{
+    size_t readers = (size_t)bench_number(argc, argv, "viewers", 1);
+    size_t watching = readers + (size_t)bench_number(argc, argv, "stalled", 0);
+
+    viewers_init(all, watching + (size_t)bench_number(argc, argv, "idle", 0));
+    all->port = (int)bench_number(argc, argv, "port", 0);
+    all->events = (uint64_t)bench_number(argc, argv, "events", 0);
+    all->speaks = dialect_by_name(bench_text(argc, argv, "dialect", "swamp"));
+    if (!all->speaks) {
+        fprintf(stderr, "--dialect: swamp, echo, plain, nats or socketio\n");
+        exit(2);
+    }
+    for (size_t i = 0; i < all->count; i++) {
+        all->list[i].stalled = i >= readers && i < watching;
+        all->list[i].run_id = i < watching ? run_id : bench_text(argc, argv, "idle-run", run_id);
+    }
+    if (bench_flag(argc, argv, "latency")) {
+        all->latency_max = readers * (size_t)all->events;
+        all->latencies = calloc(all->latency_max + 1, sizeof(*all->latencies));
+        if (!all->latencies)
+            bench_die("calloc");
+    }
+    return readers;
+}
+
 int
 main(int argc, char **argv)
 {
-    size_t readers = (size_t)bench_number(argc, argv, "viewers", 1);
-    size_t stalled = (size_t)bench_number(argc, argv, "stalled", 0);
-    size_t idle = (size_t)bench_number(argc, argv, "idle", 0);
     size_t serial = (size_t)bench_number(argc, argv, "serial", 0);
     int late = bench_flag(argc, argv, "late");
     long hold_ms = bench_number(argc, argv, "hold", 0);
@@ -126,26 +153,7 @@ main(int argc, char **argv)
     viewers all;
 
     bench_many_descriptors();
-    viewers_init(&all, readers + stalled + idle);
-    all.port = (int)bench_number(argc, argv, "port", 0);
-    all.events = (uint64_t)bench_number(argc, argv, "events", 0);
-    all.speaks = dialect_by_name(bench_text(argc, argv, "dialect", "swamp"));
-    if (!all.speaks) {
-        fprintf(stderr, "--dialect: swamp, echo, plain, nats or socketio\n");
-        return 2;
-    }
-    if (bench_flag(argc, argv, "latency")) {
-        all.latency_max = readers * (size_t)all.events;
-        all.latencies = calloc(all.latency_max + 1, sizeof(*all.latencies));
-        if (!all.latencies)
-            bench_die("calloc");
-    }
-    for (size_t i = 0; i < all.count; i++) {
-        all.list[i].stalled = i >= readers && i < readers + stalled;
-        all.list[i].run_id = i < readers + stalled ? run_id : bench_text(argc, argv, "idle-run", run_id);
-    }
-
-    size_t rss_before = bench_other_rss_bytes(server);
+    size_t readers = make_viewers(&all, argc, argv, run_id), rss_before = bench_other_rss_bytes(server);
     printf("{\"viewers\":%zu", readers);
     if (serial)
         print_one_at_a_time(&all, run_id, serial);

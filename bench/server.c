@@ -1,10 +1,11 @@
 /*
  * The library under load: an embedded server with synthetic runs.
  *
- * Usage: server [--port N] [--runs N, of which --silent N have no events] [--size BYTES] [--events N of each run] [--rate N a second, 0: flat out]
+ * Usage: server [--port N] [--runs N, of which --silent N have no events]
+ *        [--size BYTES] [--events N of each run] [--rate N a second, 0: flat out]
  *        [--log-events N] [--log-bytes N] [--connections N] [--loop poll|libev] [--store FILE] [--beat MS]
- * Prints its port and the runs' ids on one line, then waits for SIGUSR2 to emit. After that it prints what an emit
- * cost. Ends on SIGTERM.
+ * Prints its port and the runs' ids on one line, then waits for SIGUSR2 to emit. After that it prints what an
+ * emit cost. Ends on SIGTERM.
  */
 #include "host.h"
 

@@ -2,8 +2,8 @@
  * Real sessions of the library's client, all cut at one moment: when do they dial, and when are they back?
  *
  * Usage: sessions --port N --runs ID,ID,... [--viewers N]
- * Once all are attached, cuts each TCP connection of this process under the library: a session that found its run behind
- * another address than the balancer's is cut, too. Prints one JSON object.
+ * Once all are attached, cuts each TCP connection of this process under the library: a session that found its
+ * run behind another address than the balancer's is cut, too. Prints one JSON object.
  */
 #include <netinet/in.h>
 #include <stdio.h>
@@ -112,35 +112,41 @@ find_peak(const uint64_t *list, size_t count)
     return peak;
 }
 
+static void
+print_result(crowd *c)
+{
+    uint64_t middle_ns = bench_percentile(c->back, c->count, 50); /* sorts them, as the next two calls */
+    uint64_t late_ns = bench_percentile(c->back, c->count, 99);
+    (void)bench_percentile(c->answers, c->answer_count, 50);
+    printf("{\"viewers\":%zu,\"back_p50_ms\":%.1f,\"back_p99_ms\":%.1f,\"back_last_ms\":%.1f,\"answers\":%zu,"
+           "\"peak_percent\":%.2f}\n",
+           c->count, (double)middle_ns / 1e6, (double)late_ns / 1e6, (double)c->back[c->count - 1] / 1e6,
+           c->answer_count, 100.0 * (double)find_peak(c->answers, c->answer_count) / (double)c->count);
+}
+
 int
 main(int argc, char **argv)
 {
     swamp_client_options options = {.size = sizeof(options)};
-    crowd c = {.count = (size_t)bench_number(argc, argv, "viewers", 1000)};
+    crowd c = {.count = (size_t)bench_number(argc, argv, "viewers", 1000),
+               .epoll_fd = epoll_create1(EPOLL_CLOEXEC)};
     char url[64], *error = NULL, *runs = strdup(bench_text(argc, argv, "runs", ""));
     swamp_client *client;
 
     bench_many_descriptors();
-    snprintf(url, sizeof(url), "ws://127.0.0.1:%ld", bench_number(argc, argv, "port", 0));
-    options.url = url;
-    c.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    c.sessions = calloc(c.count, sizeof(swamp_session *));
-    c.back = calloc(c.count, sizeof(*c.back));
-    c.answers = calloc(c.count * ANSWERS_MAX, sizeof(*c.answers));
+    c.sessions = calloc(c.count + 1, sizeof(swamp_session *));
+    c.back = calloc(c.count + 1, sizeof(*c.back));
+    c.answers = calloc(c.count * ANSWERS_MAX + 1, sizeof(*c.answers));
     if (!c.sessions || !c.back || !c.answers || !runs || c.epoll_fd < 0)
         bench_die("sessions");
+    snprintf(url, sizeof(url), "ws://127.0.0.1:%ld", bench_number(argc, argv, "port", 0));
+    options.url = url;
     bench_check(swamp_client_new(&client, &options, &error), NULL, error ? error : "client");
     start_all(&c, client, runs);
     wait_for_all(&c);
     cut_all(&c);
     wait_for_all(&c);
-    size_t median = (size_t)(bench_percentile(c.back, c.count, 50) / 1000000);
-    (void)bench_percentile(c.answers, c.answer_count, 50); /* sorts them */
-    printf("{\"viewers\":%zu,\"back_p50_ms\":%zu,\"back_p99_ms\":%llu,\"back_last_ms\":%llu,"
-           "\"answers\":%zu,\"peak_percent\":%.2f}\n",
-           c.count, median, (unsigned long long)(bench_percentile(c.back, c.count, 99) / 1000000),
-           (unsigned long long)(c.back[c.count - 1] / 1000000), c.answer_count,
-           100.0 * (double)find_peak(c.answers, c.answer_count) / (double)c.count);
+    print_result(&c);
     for (size_t i = 0; i < c.count; i++)
         swamp_session_free(c.sessions[i]);
     swamp_client_free(client);

@@ -2,8 +2,8 @@
  * What the SQLite store costs: commits and reads of several processes on one file.
  *
  * Usage: store --path FILE [--processes 1..8] [--rate commits a second of each, 0: flat out] [--seconds N]
- * A commit is that of a run's admission: four records and the check of a heartbeat. A read is a get of one of them.
- * Prints one JSON object.
+ * A commit is that of a run's admission: four records and the check of a heartbeat. A read is a get of one of
+ * them. Prints one JSON object.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /*
- * kill -9: a server with many viewers is killed and started again at the same port, and no viewer waits before it dials.
+ * kill -9: a server with many viewers is killed and started again at the same port; no viewer waits.
  *
  * Usage: storm --program PATH [--viewers N]
- * Starts the server itself. Prints one JSON object: after how many ms all were attached, counted from the exec.
+ * Starts the server itself. Prints one JSON object: after how many ms all were attached, since the exec.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -66,7 +66,8 @@ name_run(viewers *all, const char *run_id)
     }
 }
 
-/* Kills the server, starts another, and waits until all are attached to its run. Returns the ms since the exec. */
+/* Kills the server, starts another, and waits until all are attached to its run. Returns the ms since the
+ * exec. */
 static double
 kill_and_start(viewers *all, child *c, const char *program)
 {

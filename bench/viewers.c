@@ -203,8 +203,8 @@ take_frame(viewers *all, viewer *v, int code, const unsigned char *text, size_t 
         take_payload(all, v, text, len, now_ns);
 }
 
-/* Takes the frame at `at`, or the piece of one that is there where frames mean nothing. Returns the bytes used; 0: it is
- * not whole yet. */
+/* Takes the frame at `at`, or the piece of one that is there where frames mean nothing. Returns the bytes
+ * used; 0: it is not whole yet. */
 static size_t
 take_piece(viewers *all, viewer *v, const unsigned char *at, size_t len, uint64_t now_ns)
 {

@@ -1,4 +1,4 @@
-/* Many WebSocket clients in one thread, over epoll: each asks for a run in its server's dialect and checks each event. */
+/* Many WebSocket clients in one thread: each asks for a run in its server's dialect and checks each event. */
 #ifndef SWAMP_BENCH_VIEWERS_H
 #define SWAMP_BENCH_VIEWERS_H
 
@@ -21,7 +21,8 @@ typedef struct viewer {
     uint64_t seq;        /* of the last event */
     unsigned char *rest; /* the beginning of what has not come whole */
     size_t rest_len;
-    /* In a dialect whose messages know no frames: bytes of the frame still to come, and the beginning of a message. */
+    /* In a dialect whose messages know no frames: bytes of the frame still to come, and the beginning of a
+     * message. */
     uint64_t frame_left;
     unsigned char *stream;
     size_t stream_len;
@@ -34,7 +35,8 @@ typedef struct dialect {
     const char *name, *path;
     /* What a viewer says once upgraded, as one frame; NULL: it is attached by then. Returns its bytes. */
     size_t (*ask)(const viewer *v, char *to);
-    /* One frame's payload, or what has come of it where `streams`; tells viewers_attached() and viewers_event(). */
+    /* One frame's payload, or what has come of it where `streams`; tells viewers_attached() and
+     * viewers_event(). */
     void (*take)(viewers *all, viewer *v, const unsigned char *text, size_t len, uint64_t now_ns);
     int streams;
 } dialect;
@@ -52,7 +54,8 @@ struct viewers {
     unsigned char *space;
 };
 
-/* Zeroes, allocates; the caller sets port, dialect and each viewer's run. Ends the program when there is no memory. */
+/* Zeroes, allocates; the caller sets port, dialect and each viewer's run. Ends the program when there is
+ * no memory. */
 void viewers_init(viewers *all, size_t count);
 void viewers_free(viewers *all);
 
