@@ -48,7 +48,7 @@ class Report:
     def detail(self, title, columns, rows):
         self.details[self.part].append((title, columns, rows))
 
-    def describe(self, mode, peers):
+    def describe(self, mode, rounds, peers):
         model = "unknown"
         with open("/proc/cpuinfo") as lines:
             model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), model)
@@ -56,7 +56,8 @@ class Report:
         dirty = "" if not output_of(self.root, "git", "status", "--porcelain", "--untracked-files=no") else ", with changes"
         self.machine = [
             f"{time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime())}, commit "
-            f"{output_of(self.root, 'git', 'rev-parse', '--short', 'HEAD')}{dirty}" + ("" if mode == "full" else f", `--{mode}`"),
+            f"{output_of(self.root, 'git', 'rev-parse', '--short', 'HEAD')}{dirty}" + ("" if mode == "full" else f", `--{mode}`") +
+            f"; rounds: {rounds}",
             f"{model}, {os.cpu_count()} cores, {os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') >> 30} GiB, Linux "
             f"{platform.release()}; load average when it began {load[0]:.1f} {load[1]:.1f} {load[2]:.1f}" +
             (" (the machine was NOT idle)" if load[0] > 0.5 else ""),
