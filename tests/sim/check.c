@@ -9,7 +9,7 @@
 #include "client.h"
 
 #define CALLS_A_SECOND 60
-#define LOGS_SLACK_BYTES 8000
+#define LOGS_SLACK_BYTES 4000
 #define OUTBOX_BYTES (300 * 1024)
 
 sim_run *

@@ -70,6 +70,8 @@ PLANTS = [
      "    if (rc != SWAMP_OK)\n        return SWAMP__FOUND_FAILED;\n    rc = read_heartbeat",
      "    if (rc != SWAMP_OK)\n        return SWAMP__FOUND_NOTHING;\n    rc = read_heartbeat"),
     # bounded, live
+    ("logs_grow_without_bound", "run/life.c", "    if (life->all_logs_bytes)\n        swamp__registry_fit(",
+     "    if (!life->all_logs_bytes)\n        swamp__registry_fit("),
     ("redials_at_once", "session/backoff.c", "    return delay_ms;\n}\n\nint64_t\nswamp__backoff_told",
      "    return delay_ms > 1 ? 1 : delay_ms;\n}\n\nint64_t\nswamp__backoff_told"),
     ("history_is_asked_once", "session/history.c",

@@ -127,7 +127,7 @@ make_sim(const sim_choice *choice)
     sim->slots = sim_odds(sim, 60) ? (int)sim_pick(sim, 2, 4) : (int)sim_pick(sim, 1, SIM_SLOTS_MAX);
     sim->log_events = sim_odds(sim, 20) ? 10 : 100000;
     sim->max_connections = !sim->calm && sim_odds(sim, 12) ? 3 : 1000;
-    sim->all_logs_bytes = sim_odds(sim, 12) ? 12000 : 1024u * 1024 * 1024;
+    sim->all_logs_bytes = sim_odds(sim, 12) ? 3000 : 1024u * 1024 * 1024;
     sim->linger_ms = sim_pick(sim, 5000, 60000);
     sim->balancer = (int)sim_pick(sim, 0, sim_balancer_kinds() - 1);
     return sim;
