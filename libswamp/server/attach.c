@@ -1,7 +1,7 @@
 /* run.attach (PROTOCOL 6): answered here, looked up in the store, or withheld while nobody can say who lives. */
 /*
- * Runs of this instance are answered at once; for others the store is asked, once for all who ask for one run
- * at a time.
+ * Runs of this instance are answered at once. For any other there is one inquiry, whoever asks for the run: one
+ * reading of the store at a time, one wait for its owner, one timer.
  *
  *   held      --joined--> looking                  --5 s--> unavailable
  *   looking   --by outcome--> answered | withheld
@@ -10,46 +10,79 @@
  */
 #include "inner.h"
 
+#include <stdio.h>
+
 #define ROUNDS_MAX 3
+
+/* What is being found out about one run, for all who asked for it. */
+typedef struct inquiry {
+    swamp__ask ask; /* first */
+    swamp__instance *instance;
+    char run_id[65];
+    swamp__lookup found;
+    int reading, taken;   /* the store is asked; its answer is being handed out */
+    swamp__list asked;    /* attaches that this reading answers */
+    swamp__list later;    /* came while it was under way: what it read may be older than their question */
+    swamp__list withheld; /* wait for the owner */
+    swamp__link link;     /* in instance->withheld, while there are some */
+    char owner[65];
+    uint64_t revision;  /* the owner's record when the last of them was withheld */
+    swamp__timer timer; /* the first of them has waited long enough */
+} inquiry;
 
 /* One request that waits. Its ticket's job. */
 typedef struct attach {
-    swamp__link link; /* of held, withheld, or a look-up's list: whichever it waits in */
+    swamp__link link; /* of held, or one of its inquiry's lists */
     swamp__instance *instance;
     swamp__ticket *ticket;
+    inquiry *part_of; /* NULL: held */
     char run_id[65];
     char epoch[257];
     int has_epoch;
     uint64_t after_seq;
     int64_t held_until_ms;
-    char owner[65];     /* withheld */
-    uint64_t revision;  /* withheld: the owner's record when it was */
     int64_t give_up_ms; /* 0: not yet withheld */
     int rounds;         /* look-ups so far without a watch over the owner */
-    swamp__timer timer; /* withheld */
 } attach;
-
-/* One reading of the store for all who asked before it began. */
-typedef struct reading {
-    swamp__ask ask; /* first */
-    char run_id[65];
-    swamp__lookup found;
-    swamp__list asked; /* attaches that this reading answers */
-    swamp__list later; /* came while it was under way: what it read may be older than their question */
-} reading;
 
 static void
 free_attach(attach *asked)
 {
     swamp__link_remove(&asked->link);
-    swamp__timer_destroy(asked->instance->world->timers, &asked->timer);
     swamp__free(asked);
+}
+
+/* Those that are not withheld any more were taken out of the list. */
+static void
+end_wait(inquiry *look)
+{
+    if (!swamp__list_empty(&look->withheld))
+        return;
+    swamp__link_remove(&look->link);
+    swamp__timer_unset(look->instance->world->timers, &look->timer);
+}
+
+static void
+free_if_idle(inquiry *look)
+{
+    if (look->reading || look->taken || !swamp__list_empty(&look->asked) ||
+        !swamp__list_empty(&look->later) || !swamp__list_empty(&look->withheld))
+        return;
+    swamp__map_remove(look->instance->lookups, look->run_id);
+    swamp__timer_destroy(look->instance->world->timers, &look->timer);
+    swamp__free(look);
 }
 
 static void
 abandon_attach(swamp__ticket *ticket)
 {
-    free_attach(ticket->job);
+    attach *asked = ticket->job;
+    inquiry *look = asked->part_of;
+    free_attach(asked);
+    if (look) {
+        end_wait(look);
+        free_if_idle(look);
+    }
 }
 
 /* The ticket without its attach, for the answer. */
@@ -61,131 +94,64 @@ settle(attach *asked)
     return ticket;
 }
 
-/* Answers. */
-
-static void
-say_not_found(swamp__ticket *ticket)
-{
-    swamp__ticket_error(ticket, "not_found", "no such run");
-}
-
-static void
-say_unavailable(swamp__ticket *ticket)
-{
-    swamp__ticket_retry(ticket, "unavailable", "the run cannot be looked up now");
-}
-
-static void
-say_interrupted(swamp__ticket *ticket, const char *run_id, const char *owner, const char *reason)
-{
-    swamp__buf text;
-    swamp__buf_init(&text);
-    swamp__answer_interrupted(&text, ticket->id, run_id, owner, reason,
-                              ticket->conn->instance->options.stale_ttl_ms);
-    swamp__ticket_answer(ticket, &text);
-    swamp__buf_free(&text);
-}
-
-static void
-say_elsewhere(swamp__ticket *ticket, const char *run_id, const char *owner)
-{
-    swamp__instance *instance = ticket->conn->instance;
-    const swamp__watch *watch = swamp__membership_find(&instance->membership, owner);
-    swamp__answer_elsewhere_info info = {.run_id = run_id,
-                                         .instance_id = owner,
-                                         .retry_after_ms = SWAMP__RETRY_AFTER_MS,
-                                         .owner_seen_ms_ago = -1,
-                                         .stale_ttl_ms = -1};
-    if (watch) {
-        info.address = watch->record.address;
-        info.owner_seen_ms_ago = swamp__membership_unchanged_ms(&instance->membership, watch);
-        info.stale_ttl_ms = watch->stale_ttl_ms;
-    }
-    swamp__buf text;
-    swamp__buf_init(&text);
-    swamp__answer_elsewhere(&text, ticket->id, &info);
-    swamp__ticket_answer(ticket, &text);
-    swamp__buf_free(&text);
-}
-
-/* PROTOCOL 6.1. The viewer is made in the same breath as the state is read: no event and no end falls in between. */
-static void
-attach_here(swamp__ticket *ticket, swamp_run *run, const char *epoch, uint64_t after_seq)
-{
-    pthread_mutex_lock(&run->lock);
-    uint64_t first_seq = swamp__event_log_first(run->log), head_seq = swamp__event_log_head(run->log);
-    pthread_mutex_unlock(&run->lock);
-    if (epoch && strcmp(epoch, run->epoch) != 0) {
-        swamp__ticket_error(ticket, "epoch_mismatch", "the run's events are of another epoch");
-        return;
-    }
-    if (after_seq > head_seq) {
-        swamp__ticket_error(ticket, "seq_out_of_range", "afterSeq is beyond the run's last event");
-        return;
-    }
-    swamp__answer_attached_info info = {.run_id = run->id,
-                                        .kind = run->kind,
-                                        .started_at = run->started_at,
-                                        .epoch = run->epoch,
-                                        .state = swamp__run_status_text(run),
-                                        .first_seq = first_seq,
-                                        .head_seq = head_seq};
-    swamp__buf text;
-    swamp__buf_init(&text);
-    swamp__answer_attached(&text, ticket->id, &info);
-    swamp__conn_put(ticket->conn, &text);
-    swamp__buf_free(&text);
-    if (swamp__viewer_new(run, ticket, after_seq, 1) != SWAMP_OK)
-        say_unavailable(ticket);
-}
-
-/* Runs that this instance knows; 0: it does not. */
-static int
-answer_from_registry(swamp__ticket *ticket, const char *run_id, const char *epoch, uint64_t after_seq)
-{
-    swamp__instance *instance = ticket->conn->instance;
-    swamp_run *run = swamp__registry_find(instance->registry, run_id);
-    if (!run)
-        return 0;
-    switch (run->state) {
-    case SWAMP__RUN_LOST:
-        say_interrupted(ticket, run_id, instance->options.instance_id, "instance_fenced");
-        break;
-    case SWAMP__RUN_ADMITTED: /* nobody was told of it yet */
-        say_unavailable(ticket);
-        break;
-    case SWAMP__RUN_CLEANING:
-        say_not_found(ticket);
-        break;
-    default:
-        attach_here(ticket, run, epoch, after_seq);
-    }
-    return 1;
-}
-
 /* Withheld answers (PROTOCOL 6.5). */
+
+static void
+move_all(swamp__list *from, swamp__list *to)
+{
+    for (swamp__link *link; (link = swamp__list_pop(from));)
+        swamp__list_push(to, link);
+}
+
+/* Takes these attaches, all of this inquiry. */
+static void
+send_elsewhere(const inquiry *look, swamp__list *waiting)
+{
+    for (swamp__link *link; (link = swamp__list_pop(waiting));)
+        swamp__attach_say_elsewhere(settle(SWAMP__OF(link, attach, link)), look->run_id, look->owner);
+}
 
 static void
 give_up_waiting(swamp__timer *timer)
 {
-    attach *asked = SWAMP__OF(timer, attach, timer);
-    char run_id[65], owner[65];
-    memcpy(run_id, asked->run_id, sizeof run_id);
-    memcpy(owner, asked->owner, sizeof owner);
-    say_elsewhere(settle(asked), run_id, owner);
+    inquiry *look = SWAMP__OF(timer, inquiry, timer);
+    const swamp__world *world = look->instance->world;
+    int64_t next_ms = INT64_MAX;
+    swamp__list over;
+    swamp__list_init(&over);
+    for (swamp__link *link = swamp__list_first(&look->withheld), *next; link; link = next) {
+        attach *asked = SWAMP__OF(link, attach, link);
+        next = swamp__list_next(&look->withheld, link);
+        if (asked->give_up_ms <= swamp__now_ms(world)) {
+            swamp__link_remove(link);
+            swamp__list_push(&over, link);
+        } else if (asked->give_up_ms < next_ms) {
+            next_ms = asked->give_up_ms;
+        }
+    }
+    if (next_ms < INT64_MAX)
+        swamp__timer_set(world->timers, timer, next_ms);
+    end_wait(look);
+    look->taken = 1;
+    send_elsewhere(look, &over);
+    look->taken = 0;
+    free_if_idle(look);
 }
 
 static void
 withhold(attach *asked, const swamp__watch *watch)
 {
-    swamp__instance *instance = asked->instance;
-    int64_t now_ms = swamp__now_ms(instance->world);
-    memcpy(asked->owner, watch->instance_id, sizeof asked->owner);
-    asked->revision = watch->revision;
-    if (!asked->give_up_ms) /* the bound is over all look-ups of one question */
-        asked->give_up_ms = now_ms + 2 * watch->stale_ttl_ms;
-    swamp__list_push(&instance->withheld, &asked->link);
-    swamp__timer_set(instance->world->timers, &asked->timer, asked->give_up_ms);
+    inquiry *look = asked->part_of;
+    const swamp__world *world = asked->instance->world;
+    memcpy(look->owner, watch->instance_id, sizeof look->owner);
+    look->revision = watch->revision; /* had it changed, those before would have been answered */
+    if (!asked->give_up_ms)           /* the bound is over all look-ups of one question */
+        asked->give_up_ms = swamp__now_ms(world) + 2 * watch->stale_ttl_ms;
+    if (swamp__list_empty(&look->withheld))
+        swamp__list_push(&asked->instance->withheld, &look->link);
+    swamp__list_push(&look->withheld, &asked->link);
+    if (!swamp__timer_is_set(&look->timer) || asked->give_up_ms < look->timer.due_ms)
+        swamp__timer_set(world->timers, &look->timer, asked->give_up_ms);
 }
 
 /* Look-ups. */
@@ -196,7 +162,7 @@ static void take_reading(swamp__ask *ask);
 static void
 read_store(swamp__question *question, swamp_store *store)
 {
-    reading *look = (reading *)question;
+    inquiry *look = (inquiry *)question;
     swamp__lookup_run(store, look->run_id, question->timeout_ms, &look->found);
     question->status = look->found.found != SWAMP__FOUND_FAILED ? SWAMP_OK
                        : look->found.unreadable                 ? SWAMP_E_CORRUPT
@@ -212,11 +178,11 @@ answer_active(attach *asked, const swamp__lookup *found)
     if (!watch && ++asked->rounds < ROUNDS_MAX) {
         look_up(asked); /* declared dead in between: the next reading says so */
     } else if (!watch) {
-        say_unavailable(settle(asked));
+        swamp__attach_say_unavailable(settle(asked));
     } else if (swamp__membership_is_current(&instance->membership, watch)) {
         char run_id[65];
         memcpy(run_id, asked->run_id, sizeof run_id);
-        say_elsewhere(settle(asked), run_id, found->owner);
+        swamp__attach_say_elsewhere(settle(asked), run_id, found->owner);
     } else {
         withhold(asked, watch);
     }
@@ -235,35 +201,36 @@ answer_from_store(attach *asked, const swamp__lookup *found)
         int has_epoch = asked->has_epoch;
         uint64_t after_seq = asked->after_seq;
         memcpy(epoch, asked->epoch, sizeof epoch);
-        answer_from_registry(settle(asked), run_id, has_epoch ? epoch : NULL, after_seq);
+        swamp__attach_from_registry(settle(asked), run_id, has_epoch ? epoch : NULL, after_seq);
         return;
     }
     switch (found->found) {
     case SWAMP__FOUND_ACTIVE:
         if (found->local)
-            say_not_found(settle(asked));
+            swamp__attach_say_not_found(settle(asked));
         else if (mine) /* admitted in the store, not yet or no more here: its keys are being removed */
-            say_unavailable(settle(asked));
+            swamp__attach_say_unavailable(settle(asked));
         else
             answer_active(asked, found);
         break;
     case SWAMP__FOUND_ORPHAN:
-        say_interrupted(settle(asked), run_id, found->owner, "instance_dead");
+        swamp__attach_say_interrupted(settle(asked), run_id, found->owner, "instance_dead");
         break;
     case SWAMP__FOUND_KEPT:
         if (found->local || mine)
-            say_not_found(settle(asked));
+            swamp__attach_say_not_found(settle(asked));
         else
-            say_elsewhere(settle(asked), run_id, found->owner);
+            swamp__attach_say_elsewhere(settle(asked), run_id, found->owner);
         break;
     case SWAMP__FOUND_INTERRUPTED:
-        say_interrupted(settle(asked), run_id, found->run.instance_id, found->run.interrupt_reason);
+        swamp__attach_say_interrupted(settle(asked), run_id, found->run.instance_id,
+                                      found->run.interrupt_reason);
         break;
     case SWAMP__FOUND_NOTHING:
-        say_not_found(settle(asked));
+        swamp__attach_say_not_found(settle(asked));
         break;
     default: /* FAILED, UNDER_WAY */
-        say_unavailable(settle(asked));
+        swamp__attach_say_unavailable(settle(asked));
     }
 }
 
@@ -281,26 +248,20 @@ learn(swamp__instance *instance, const swamp__lookup *found)
 }
 
 static void
-ask_store(swamp__instance *instance, reading *look)
+ask_store(inquiry *look)
 {
     memset(&look->ask, 0, sizeof look->ask);
     memset(&look->found, 0, sizeof look->found);
+    look->reading = 1;
     look->ask.question.work = read_store;
     look->ask.answered = take_reading;
-    swamp__instance_ask(instance, &look->ask);
-}
-
-static void
-move_all(swamp__list *from, swamp__list *to)
-{
-    for (swamp__link *link; (link = swamp__list_pop(from));)
-        swamp__list_push(to, link);
+    swamp__instance_ask(look->instance, &look->ask);
 }
 
 static void
 take_reading(swamp__ask *ask)
 {
-    reading *look = (reading *)ask;
+    inquiry *look = (inquiry *)ask;
     swamp__instance *instance = ask->instance;
     swamp__lookup found = look->found;
     swamp__list asked;
@@ -308,42 +269,66 @@ take_reading(swamp__ask *ask)
     move_all(&look->asked, &asked);
     if (ask->question.status != SWAMP_OK)
         found.found = SWAMP__FOUND_FAILED; /* also when its turn never came */
+    look->reading = 0;
+    look->taken = 1;
     /* Those who came later are asked for first: an answer below may want this run's reading again. */
     move_all(&look->later, &look->asked);
-    if (swamp__list_empty(&look->asked)) {
-        swamp__map_remove(instance->lookups, look->run_id);
-        swamp__free(look);
-    } else {
-        ask_store(instance, look);
-    }
+    if (!swamp__list_empty(&look->asked))
+        ask_store(look);
     learn(instance, &found);
     if (found.found == SWAMP__FOUND_ORPHAN)
         swamp__ticks_reap(instance);
     for (swamp__link *link; (link = swamp__list_pop(&asked));)
         answer_from_store(SWAMP__OF(link, attach, link), &found);
     swamp__lookup_free(&found);
+    look->taken = 0;
+    free_if_idle(look);
+}
+
+/* NULL: out of memory. */
+static inquiry *
+inquiry_of(swamp__instance *instance, const char *run_id)
+{
+    inquiry *look = swamp__map_get(instance->lookups, run_id);
+    if (look)
+        return look;
+    look = swamp__calloc(1, sizeof *look);
+    if (!look)
+        return NULL;
+    look->instance = instance;
+    snprintf(look->run_id, sizeof look->run_id, "%s", run_id);
+    swamp__list_init(&look->asked);
+    swamp__list_init(&look->later);
+    swamp__list_init(&look->withheld);
+    if (swamp__timer_init(instance->world->timers, &look->timer, give_up_waiting) != SWAMP_OK ||
+        swamp__map_put(instance->lookups, look->run_id, look) != SWAMP_OK) {
+        swamp__timer_destroy(instance->world->timers, &look->timer);
+        swamp__free(look);
+        return NULL;
+    }
+    return look;
+}
+
+static void
+look_up_all(inquiry *look, swamp__list *attaches)
+{
+    move_all(attaches, look->reading ? &look->later : &look->asked);
+    if (!look->reading)
+        ask_store(look);
 }
 
 static void
 look_up(attach *asked)
 {
-    swamp__instance *instance = asked->instance;
-    reading *look = swamp__map_get(instance->lookups, asked->run_id);
-    if (look) {
-        swamp__list_push(&look->later, &asked->link);
+    swamp__list one;
+    asked->part_of = inquiry_of(asked->instance, asked->run_id);
+    if (!asked->part_of) {
+        swamp__attach_say_unavailable(settle(asked));
         return;
     }
-    look = swamp__calloc(1, sizeof *look);
-    if (!look || swamp__map_put(instance->lookups, asked->run_id, look) != SWAMP_OK) {
-        swamp__free(look);
-        say_unavailable(settle(asked));
-        return;
-    }
-    memcpy(look->run_id, asked->run_id, sizeof look->run_id);
-    swamp__list_init(&look->asked);
-    swamp__list_init(&look->later);
-    swamp__list_push(&look->asked, &asked->link);
-    ask_store(instance, look);
+    swamp__list_init(&one);
+    swamp__list_push(&one, &asked->link);
+    look_up_all(asked->part_of, &one);
 }
 
 /* Asking, and what brings a waiting question on. */
@@ -360,7 +345,7 @@ hold_over(swamp__timer *timer)
             swamp__timer_set(instance->world->timers, timer, asked->held_until_ms);
             return;
         }
-        say_unavailable(settle(asked));
+        swamp__attach_say_unavailable(settle(asked));
     }
 }
 
@@ -381,10 +366,6 @@ new_attach(swamp__ticket *ticket, const swamp__request *request)
     attach *asked = swamp__calloc(1, sizeof *asked);
     if (!asked)
         return NULL;
-    if (swamp__timer_init(instance->world->timers, &asked->timer, give_up_waiting) != SWAMP_OK) {
-        swamp__free(asked);
-        return NULL;
-    }
     asked->instance = instance;
     asked->ticket = ticket;
     memcpy(asked->run_id, request->run_id, strlen(request->run_id) + 1);
@@ -401,15 +382,15 @@ swamp__attach_ask(swamp__ticket *ticket, const swamp__request *request)
 {
     swamp__instance *instance = ticket->conn->instance;
     const char *epoch = request->has_epoch ? request->epoch : NULL;
-    if (answer_from_registry(ticket, request->run_id, epoch, request->after_seq))
+    if (swamp__attach_from_registry(ticket, request->run_id, epoch, request->after_seq))
         return;
     if (!instance->has_store || !swamp__id_is_key_segment(request->run_id)) {
-        say_not_found(ticket); /* no record can bear such an id */
+        swamp__attach_say_not_found(ticket); /* no record can bear such an id */
         return;
     }
     attach *asked = new_attach(ticket, request);
     if (!asked)
-        say_unavailable(ticket);
+        swamp__attach_say_unavailable(ticket);
     else if (!instance->joined)
         hold(asked);
     else
@@ -424,32 +405,36 @@ swamp__attach_joined(swamp__instance *instance)
         look_up(SWAMP__OF(link, attach, link));
 }
 
-/* Takes those out of withheld that wait for this owner; with a revision, only those that have seen another one. */
-static void
+/*
+ * Takes what is withheld of one run of this owner; with a revision, only where another one was seen. NULL: there is
+ * none left. The caller settles `out`, then `taken`.
+ */
+static inquiry *
 take_waiting(swamp__instance *instance, const char *owner, const uint64_t *revision, swamp__list *out)
 {
-    swamp__list_init(out);
-    for (swamp__link *link = swamp__list_first(&instance->withheld), *next; link; link = next) {
-        attach *asked = SWAMP__OF(link, attach, link);
-        next = swamp__list_next(&instance->withheld, link);
-        if (strcmp(asked->owner, owner) != 0 || (revision && asked->revision == *revision))
+    for (swamp__link *link = swamp__list_first(&instance->withheld); link;
+         link = swamp__list_next(&instance->withheld, link)) {
+        inquiry *look = SWAMP__OF(link, inquiry, link);
+        if (strcmp(look->owner, owner) != 0 || (revision && look->revision == *revision))
             continue;
-        swamp__link_remove(link);
-        swamp__timer_unset(instance->world->timers, &asked->timer);
-        swamp__list_push(out, link);
+        swamp__list_init(out);
+        move_all(&look->withheld, out);
+        end_wait(look);
+        look->taken = 1;
+        return look;
     }
+    return NULL;
 }
 
 void
 swamp__attach_owner_changed(swamp__instance *instance, const swamp__watch *watch)
 {
     swamp__list beaten;
-    take_waiting(instance, watch->instance_id, &watch->revision, &beaten);
-    for (swamp__link *link; (link = swamp__list_pop(&beaten));) {
-        attach *asked = SWAMP__OF(link, attach, link);
-        char run_id[65];
-        memcpy(run_id, asked->run_id, sizeof run_id);
-        say_elsewhere(settle(asked), run_id, watch->instance_id);
+    for (inquiry *look;
+         (look = take_waiting(instance, watch->instance_id, &watch->revision, &beaten)) != NULL;) {
+        send_elsewhere(look, &beaten);
+        look->taken = 0;
+        free_if_idle(look);
     }
 }
 
@@ -457,9 +442,10 @@ void
 swamp__attach_owner_dead(swamp__instance *instance, const char *instance_id)
 {
     swamp__list bereft;
-    take_waiting(instance, instance_id, NULL, &bereft);
-    for (swamp__link *link; (link = swamp__list_pop(&bereft));)
-        look_up(SWAMP__OF(link, attach, link));
+    for (inquiry *look; (look = take_waiting(instance, instance_id, NULL, &bereft)) != NULL;) {
+        look_up_all(look, &bereft);
+        look->taken = 0;
+    }
 }
 
 int

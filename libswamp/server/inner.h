@@ -123,9 +123,9 @@ struct swamp__instance {
     swamp__list errands; /* swamp__errand: work that the host has */
     swamp__list starts;  /* start.c: requests between RESOLVE and run.accepted */
     size_t start_count;
-    swamp__map *lookups;     /* attach.c: run id -> look-up under way */
+    swamp__map *lookups;     /* attach.c: run id -> its inquiry */
     swamp__list held;        /* attach.c: waiting for this instance to have joined */
-    swamp__list withheld;    /* attach.c: waiting for the owner's next beat or its death */
+    swamp__list withheld;    /* attach.c: inquiries that wait for the owner's next beat or its death */
     swamp__timer hold_timer; /* of held */
 
     swamp__timer reconcile_timer, poll_timer, retain_timer;
@@ -220,6 +220,16 @@ void swamp__attach_owner_changed(swamp__instance *instance, const swamp__watch *
 void swamp__attach_owner_dead(swamp__instance *instance, const char *instance_id);
 int swamp__attach_init(swamp__instance *instance);
 void swamp__attach_destroy(swamp__instance *instance);
+
+/* attach_answer.c: each answers and closes the ticket, but for a run that is followed from now on */
+void swamp__attach_say_not_found(swamp__ticket *ticket);
+void swamp__attach_say_unavailable(swamp__ticket *ticket);
+void swamp__attach_say_interrupted(swamp__ticket *ticket, const char *run_id, const char *owner,
+                                   const char *reason);
+void swamp__attach_say_elsewhere(swamp__ticket *ticket, const char *run_id, const char *owner);
+/* Runs that this instance knows; 0: it does not, and nothing was said. */
+int swamp__attach_from_registry(swamp__ticket *ticket, const char *run_id, const char *epoch,
+                                uint64_t after_seq);
 
 /* cancel.c */
 /* `cancel`: no answer of its own. */

@@ -54,6 +54,60 @@ START_TEST(many_who_ask_for_one_run_cost_two_look_ups)
 }
 END_TEST
 
+/* A storm after an instance's death: as many questions as runs, whoever asks. */
+START_TEST(a_thousand_who_ask_for_ten_runs_cost_twenty_look_ups)
+{
+    fake_peer *peers[10];
+    char id[16], run_id[16];
+    meet_owner();
+    for (int run = 0; run < 10; run++) {
+        snprintf(run_id, sizeof run_id, "run%d", run);
+        put_foreign(run_id);
+    }
+    server->questions->watch = count_reads;
+    server->questions->ask_low_ms = server->questions->ask_high_ms = 30;
+    reads = 0;
+    for (int i = 0; i < 10; i++)
+        peers[i] = fake_peer_new(server);
+    for (int i = 0; i < 1000; i++) {
+        snprintf(id, sizeof id, "a%d", i);
+        snprintf(run_id, sizeof run_id, "run%d", i % 10);
+        send_attach(peers[i / 100], id, run_id, 0);
+    }
+    advance(2000);
+    for (int i = 0; i < 10; i++) {
+        ck_assert_uint_eq(peers[i]->count, 100);
+        fake_peer_free(peers[i]);
+    }
+    ck_assert_int_le(reads, 20);
+}
+END_TEST
+
+/* PROTOCOL 6.5. One wait for a run, one reading when its owner has died, however many clients it is for. */
+START_TEST(what_is_withheld_is_kept_once_for_a_run)
+{
+    char id[16];
+    beat_foreign();
+    put_foreign("run");
+    server->questions->watch = count_reads;
+    for (int i = 0; i < 100; i++) {
+        snprintf(id, sizeof id, "a%d", i);
+        send_attach(peer, id, "run", 0);
+        advance(5);
+    }
+    swamp__link *one = swamp__list_first(&server->instance->withheld);
+    ck_assert_ptr_nonnull(one);
+    ck_assert_ptr_null(swamp__list_next(&server->instance->withheld, one));
+    ck_assert_uint_eq(peer->count, 0);
+    reads = 0;
+    advance(31000);
+    ck_assert_uint_eq(peer->count, 100);
+    ck_assert_int_le(reads, 3); /* the look-up's, and the reaper's */
+    expect(peer, "\"type\":\"run.interrupted\"", "instance_dead", NULL);
+    ck_assert(swamp__list_empty(&server->instance->withheld));
+}
+END_TEST
+
 START_TEST(question_that_came_during_a_look_up_is_not_answered_by_it)
 {
     server->questions->answer_low_ms = server->questions->answer_high_ms = 50;
@@ -225,6 +279,8 @@ suite(void)
     TCase *tests = add_case(suite, "attach");
     tcase_add_test(tests, elsewhere_says_who_where_and_how_long_ago);
     tcase_add_test(tests, many_who_ask_for_one_run_cost_two_look_ups);
+    tcase_add_test(tests, a_thousand_who_ask_for_ten_runs_cost_twenty_look_ups);
+    tcase_add_test(tests, what_is_withheld_is_kept_once_for_a_run);
     tcase_add_test(tests, question_that_came_during_a_look_up_is_not_answered_by_it);
     tcase_add_test(tests, answer_is_withheld_at_most_twice_the_ttl);
     tcase_add_test(tests, client_may_go_while_its_answer_is_withheld);
