@@ -1,5 +1,6 @@
 /* The SQLite store: a pool of connections, the sidecar lock around every write, and who copies the WAL back
  * (DESIGN 5). */
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -407,6 +408,7 @@ open_first(struct sqlite_store *store, char *why, size_t cap)
         swamp__log_write(&store->log, SWAMP_LOG_WARN,
                          "store %s: others may read it (mode %04o); chmod 0600 it", store->path.file,
                          (unsigned)file.st_mode & 07777);
+    assert(lane); /* no error: make_lane() gave one */
     swamp__list_push(&store->idle, &lane->link);
     return SWAMP_OK;
 }
