@@ -20,7 +20,8 @@ typedef struct inquiry {
     swamp__instance *instance;
     char run_id[65];
     swamp__lookup found;
-    int reading, taken;   /* the store is asked; its answer is being handed out */
+    int reading;          /* the store is asked */
+    int taken;            /* how many are handing something of it out: one may lead to another */
     swamp__list asked;    /* attaches that this reading answers */
     swamp__list later;    /* came while it was under way: what it read may be older than their question */
     swamp__list withheld; /* wait for the owner */
@@ -132,9 +133,9 @@ give_up_waiting(swamp__timer *timer)
     if (next_ms < INT64_MAX)
         swamp__timer_set(world->timers, timer, next_ms);
     end_wait(look);
-    look->taken = 1;
+    look->taken++;
     send_elsewhere(look, &over);
-    look->taken = 0;
+    look->taken--;
     free_if_idle(look);
 }
 
@@ -270,7 +271,7 @@ take_reading(swamp__ask *ask)
     if (ask->question.status != SWAMP_OK)
         found.found = SWAMP__FOUND_FAILED; /* also when its turn never came */
     look->reading = 0;
-    look->taken = 1;
+    look->taken++;
     /* Those who came later are asked for first: an answer below may want this run's reading again. */
     move_all(&look->later, &look->asked);
     if (!swamp__list_empty(&look->asked))
@@ -281,7 +282,7 @@ take_reading(swamp__ask *ask)
     for (swamp__link *link; (link = swamp__list_pop(&asked));)
         answer_from_store(SWAMP__OF(link, attach, link), &found);
     swamp__lookup_free(&found);
-    look->taken = 0;
+    look->taken--;
     free_if_idle(look);
 }
 
@@ -420,7 +421,7 @@ take_waiting(swamp__instance *instance, const char *owner, const uint64_t *revis
         swamp__list_init(out);
         move_all(&look->withheld, out);
         end_wait(look);
-        look->taken = 1;
+        look->taken++;
         return look;
     }
     return NULL;
@@ -433,7 +434,7 @@ swamp__attach_owner_changed(swamp__instance *instance, const swamp__watch *watch
     for (inquiry *look;
          (look = take_waiting(instance, watch->instance_id, &watch->revision, &beaten)) != NULL;) {
         send_elsewhere(look, &beaten);
-        look->taken = 0;
+        look->taken--;
         free_if_idle(look);
     }
 }
@@ -444,7 +445,7 @@ swamp__attach_owner_dead(swamp__instance *instance, const char *instance_id)
     swamp__list bereft;
     for (inquiry *look; (look = take_waiting(instance, instance_id, NULL, &bereft)) != NULL;) {
         look_up_all(look, &bereft);
-        look->taken = 0;
+        look->taken--;
     }
 }
 

@@ -108,6 +108,23 @@ START_TEST(what_is_withheld_is_kept_once_for_a_run)
 }
 END_TEST
 
+/* The second one's reading finds the owner's next beat, and so ends the wait of the first in the midst of its own. */
+START_TEST(reading_that_ends_the_wait_of_others)
+{
+    beat_foreign();
+    put_foreign("run");
+    send_attach(peer, "first", "run", 0);
+    advance(100);
+    ck_assert(!swamp__list_empty(&server->instance->withheld));
+    beat_foreign();
+    send_attach(peer, "second", "run", 0);
+    advance(100);
+    ck_assert_uint_eq(peer->count, 2);
+    expect(peer, "run.elsewhere", "\"id\":\"first\"", NULL);
+    expect(peer, "run.elsewhere", "\"id\":\"second\"", NULL);
+}
+END_TEST
+
 START_TEST(question_that_came_during_a_look_up_is_not_answered_by_it)
 {
     server->questions->answer_low_ms = server->questions->answer_high_ms = 50;
@@ -281,6 +298,7 @@ suite(void)
     tcase_add_test(tests, many_who_ask_for_one_run_cost_two_look_ups);
     tcase_add_test(tests, a_thousand_who_ask_for_ten_runs_cost_twenty_look_ups);
     tcase_add_test(tests, what_is_withheld_is_kept_once_for_a_run);
+    tcase_add_test(tests, reading_that_ends_the_wait_of_others);
     tcase_add_test(tests, question_that_came_during_a_look_up_is_not_answered_by_it);
     tcase_add_test(tests, answer_is_withheld_at_most_twice_the_ttl);
     tcase_add_test(tests, client_may_go_while_its_answer_is_withheld);
