@@ -241,7 +241,7 @@ check_outcome(int rc, char state, const char *where)
 static void
 commit_under_fault(int fresh)
 {
-    for (at = 1; at < CALLS_MAX; at += 1 + at / 16) {
+    for (at = 1; at < CALLS_MAX; at += 1 + at / 6) {
         swamp_store *store = open_at(path);
         put_old(store);
         if (fresh) {
