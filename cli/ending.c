@@ -127,7 +127,9 @@ ending_error(const ending *end, const swamp_event *event)
                         " %s%s\"",
                         end->run_id, message, advice(code, 1), end->cursor[0] ? end->cursor : end->run_id,
                         end->options->again, end->run_id, end->options->again);
-    return out_fail(code, end->run_id, "%s: %s; %s", end->options->what, message, advice(code, 0));
+    if (has_run)
+        return out_fail(code, end->run_id, "run %s: %s; %s", end->run_id, message, advice(code, 1));
+    return out_fail(code, NULL, "%s: %s; %s", end->options->what, message, advice(code, 0));
 }
 
 int
@@ -149,9 +151,11 @@ ending_left(const ending *end)
             "left run %s, whose commands are being stopped, in 5 s at most; look at it with \"" LOOK
             " %s%s\"",
             end->run_id, end->run_id, again);
+    /* whether a server has taken the cancel is not told: it may be the very one that does not answer */
     return out_fail(OUTCOME_CTRL_C, end->run_id,
-                    "left run %s, which was asked to end; look at it with \"" LOOK " %s%s\"", end->run_id,
-                    end->run_id, again);
+                    "left run %s before it had ended: if no server has taken the cancel, it goes on; look at "
+                    "it with \"" LOOK " %s%s\", or ask again with \"swamp run cancel %s%s\"",
+                    end->run_id, end->run_id, again, end->run_id, again);
 }
 
 int

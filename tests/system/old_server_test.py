@@ -220,6 +220,18 @@ class OldServers(SwampTest):
         self.assertIn("Run was interrupted (instance died). Checking final status...", done.err)
         self.assertIn("final status: failed", done.err.splitlines()[-1])
 
+    def test_a_run_that_is_refused_after_it_began_is_named(self):
+        def begin(connection, request):
+            connection.events(request["id"], {"kind": "started", "runId": RUN, "workflowName": "old", "jobs": [], "seq": 1})
+
+        def refuse(connection, request):
+            connection.send({"type": "error", "id": request["id"], "error": {"code": "unauthorized", "message": "not yours"}})
+            until_closed(connection)
+
+        done = self.follow(self.old_server(begin, refuse), "workflow", "run", "old")
+        self.assert_code(done, 6)
+        self.assertRegex(done.err.splitlines()[-1], r"^swamp workflow run: run %s: not yours; " % RUN)
+
 
 if __name__ == "__main__":
     swamp_test.main()

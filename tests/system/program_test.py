@@ -118,7 +118,27 @@ class Program(SwampTest):
         runner.send(signal.SIGINT)
         done = runner.wait()
         self.assert_code(done, 130)
-        self.assertIn("left run %s, which was asked to end" % run, done.err)
+        self.assertIn("left run %s before it had ended" % run, done.err)
+        self.go()
+
+    def test_ctrl_c_that_no_server_can_take_does_not_say_that_the_run_was_asked_to_end(self):
+        server = self.serve()
+        proxy = self.proxy(server.port)
+        runner = self.start("workflow", "run", "held", "--server", proxy.url)
+        run = self.run_id(runner)
+        runner.wait_line("out", "begun")
+        proxy.refusing = True
+        proxy.cut()
+        runner.wait_line("err", "reconnecting")
+        runner.send(signal.SIGINT)
+        runner.wait_line("err", "cancelling")
+        runner.send(signal.SIGINT)
+        done = runner.wait()
+        self.assert_code(done, 130)
+        last = done.err.splitlines()[-1]
+        self.assertIn("left run %s before it had ended: if no server has taken the cancel, it goes on" % run, last)
+        self.assertIn("swamp run cancel %s" % run, last)
+        self.assertEqual(self.swamp("run", "history", "--active", "--json").out.count(run), 1)  # it does
         self.go()
 
     def test_ctrl_c_twice_leaves_a_run_of_this_process_at_once_with_its_record(self):
