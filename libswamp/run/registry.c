@@ -73,6 +73,7 @@ fill_run(swamp_run *run, const swamp__registry *registry, const swamp__world *wo
 {
     snprintf(run->id, sizeof(run->id), "%s", facts->run_id);
     snprintf(run->kind, sizeof(run->kind), "%s", facts->kind);
+    /* cppcheck-suppress duplicateAssignExpression ; each call gives another number */
     uint64_t a = world->random(world->self);
     uint64_t b = world->random(world->self); /* after the other, for every compiler */
     swamp__id_v4(run->epoch, a, b);
