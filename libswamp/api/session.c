@@ -1,4 +1,5 @@
 /* The public session handle as the application's thread uses it: next, dispatch, cursor, cancel, free. */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -122,6 +123,7 @@ swamp_session_next(swamp_session *session, int timeout_ms, swamp_event **out)
     pthread_mutex_unlock(&session->lock);
     if (room)
         swamp__session_handle_room(session);
+    assert(closed <= SWAMP_OK); /* SWAMP_EVENT would promise one */
     if (!event)
         return closed; /* SWAMP_OK while it is not */
     *out = event;
