@@ -128,6 +128,25 @@ make_lane(struct sqlite_store *store, int64_t deadline_us, struct lane **out, ch
     return SWAMP_OK;
 }
 
+/*
+ * A file that was moved away or removed would still take our writes, and nobody else would ever see them. And what
+ * was put in its place knows nothing of us: read from it, every instance would be dead and no run would exist.
+ */
+static int
+check_in_place(struct sqlite_store *store)
+{
+    struct stat now;
+    char line[WHY_SIZE];
+
+    if (stat(store->path.file, &now) == 0 && now.st_dev == store->device && now.st_ino == store->inode)
+        return SWAMP_OK;
+    snprintf(line, sizeof line,
+             "store %s: the file was removed or replaced; put it back, or restart all instances that use it",
+             store->path.file);
+    complain(store, line);
+    return SWAMP_E_STORE;
+}
+
 /* Takes a lane for one call. SWAMP_OK; SWAMP_E_STORE, SWAMP_E_TIMEOUT, SWAMP_E_NOMEM. */
 static int
 borrow_lane(struct sqlite_store *store, int64_t deadline_us, struct lane **out)
@@ -151,6 +170,10 @@ borrow_lane(struct sqlite_store *store, int64_t deadline_us, struct lane **out)
     if (rc < 0) {
         complain(store, why);
         return rc == SWAMP_E_TIMEOUT || rc == SWAMP_E_NOMEM ? rc : SWAMP_E_STORE;
+    }
+    if (!link && check_in_place(store) < 0) {
+        free_lane(lane, 0);
+        return SWAMP_E_STORE;
     }
     swamp__sqlite_set_deadline(lane->db, deadline_us);
     *out = lane;
@@ -201,22 +224,6 @@ list_records(void *self, const char *prefix, const char *after, size_t limit, un
         complain(store, swamp__sqlite_message(lane->db));
     return_lane(store, lane, rc);
     return rc;
-}
-
-/* A file that was moved away or removed would still take our writes, and nobody else would ever see them. */
-static int
-check_in_place(struct sqlite_store *store)
-{
-    struct stat now;
-    char line[WHY_SIZE];
-
-    if (stat(store->path.file, &now) == 0 && now.st_dev == store->device && now.st_ino == store->inode)
-        return SWAMP_OK;
-    snprintf(line, sizeof line,
-             "store %s: the file was removed or replaced; restart all instances that use it",
-             store->path.file);
-    complain(store, line);
-    return SWAMP_E_STORE;
 }
 
 /*

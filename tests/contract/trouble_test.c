@@ -52,6 +52,38 @@ START_TEST(a_file_that_was_replaced_takes_no_more_writes)
 }
 END_TEST
 
+/* What it lacks was not removed by anybody: a heartbeat that is absent there is no death (PROTOCOL 5). */
+START_TEST(a_file_that_was_put_in_its_place_is_not_read_either)
+{
+    swamp_sqlite_options options = {
+        .size = sizeof options, .log = scratch_keep_line, .log_user = &(struct scratch_lines){0, ""}};
+    swamp_store *store = scratch_open(scratch_db, &options);
+    const char *const ends[] = {"", "-wal", "-shm"};
+    char from[3][SCRATCH_PATH_MAX + 8], to[3][SCRATCH_PATH_MAX + 8];
+    size_t len = 0;
+
+    ck_assert_int_eq(scratch_put(store, "k", "v", 1, TIMEOUT_MS), SWAMP_OK);
+    for (int i = 0; i < 3; i++) {
+        snprintf(from[i], sizeof from[i], "%s%s", scratch_db, ends[i]);
+        snprintf(to[i], sizeof to[i], "%s/moved.db%s", scratch_folder, ends[i]);
+        ck_assert_int_eq(rename(from[i], to[i]), 0);
+    }
+    swamp_store_free(scratch_open(scratch_db, NULL)); /* another one, and empty */
+    ck_assert_int_eq(scratch_put(store, "k", "w", 1, TIMEOUT_MS), SWAMP_E_STORE);
+    ck_assert_int_eq(swamp_store_get(store, "k", TIMEOUT_MS, scratch_keep_length, &len), SWAMP_E_STORE);
+    ck_assert_int_eq(swamp_store_list(store, "k", NULL, 1, 0, TIMEOUT_MS, scratch_keep_length, &len),
+                     SWAMP_E_STORE);
+    for (int i = 0; i < 3; i++) {
+        remove(from[i]);
+        ck_assert_int_eq(rename(to[i], from[i]), 0);
+    }
+    ck_assert_int_eq(swamp_store_get(store, "k", TIMEOUT_MS, scratch_keep_length, &len), SWAMP_OK);
+    ck_assert_int_eq(len, 1);
+    ck_assert_int_eq(scratch_put(store, "k", "w", 1, TIMEOUT_MS), SWAMP_OK);
+    swamp_store_free(store);
+}
+END_TEST
+
 /* DESIGN 6: an instance starts, and says so, in a store that is out of order. */
 START_TEST(a_lock_that_is_held_does_not_keep_a_whole_store_from_opening)
 {
@@ -237,6 +269,7 @@ trouble_suite(void)
     tcase_add_checked_fixture(tcase, scratch_set_up, scratch_tear_down);
     tcase_add_test(tcase, a_lock_of_the_sqlite3_program_costs_only_the_time);
     tcase_add_test(tcase, a_file_that_was_replaced_takes_no_more_writes);
+    tcase_add_test(tcase, a_file_that_was_put_in_its_place_is_not_read_either);
     tcase_add_test(tcase, a_lock_that_is_held_does_not_keep_a_whole_store_from_opening);
     tcase_add_test(tcase, a_lock_that_is_held_keeps_a_store_from_being_made);
     tcase_add_test(tcase, a_value_above_the_limit_is_one_record_that_cannot_be_read_and_stops_no_list);

@@ -70,6 +70,32 @@ class Lock(ClusterTest):
         self.assertEqual({key.split("/")[0] for key in self.keys()}, {"heartbeats"})
 
 
+class Replaced(ClusterTest):
+    def test_a_store_that_another_one_stands_in_for_a_while_declares_nobody_dead(self):
+        one, two = self.instance(), self.instance()
+        client, run = self.begin(one.url)
+        ends, away = ("", "-wal", "-shm"), self.path("away")
+        for end in ends:
+            os.rename(self.database + end, away + end)
+        self.assert_code(self.swamp("workflow", "run", "hello"), 0)  # makes another one, which knows nobody
+        for server in (one, two):
+            wait_until(lambda: Ready(server.port).body["status"] == "degraded", "a store that is not theirs")
+        answer = self.attach(two.port, run)
+        self.assertEqual((answer["type"], answer["error"]["code"]), ("error", "unavailable"))  # and not: not_found
+        for end in ends:
+            if os.path.exists(self.database + end):
+                os.unlink(self.database + end)
+            os.rename(away + end, self.database + end)
+        for server in (one, two):
+            wait_until(lambda: Ready(server.port).body["status"] == "ready", "the store")
+        self.go()
+        done = client.wait()
+        self.assert_code(done, 0)
+        self.events(done)
+        self.assertEqual(self.record(run)["status"], "succeeded")
+        self.assertEqual(self.alive(), {one.instance, two.instance})
+
+
 @unittest.skipIf(not WRONG_CLOCK, "WRONG_CLOCK names no library to preload")
 class Clocks(ClusterTest):
     """No false death and no immortality, whatever the wall clock of one instance says."""
