@@ -34,7 +34,7 @@ PLANTS = [
      "    if (answer->seq % 8)\n        swamp__place_advance(&session->place, answer->seq);"),
     ("cursor_runs_ahead", "session/tell.c", "    event->cursor_seq = session->place.last;\n    event->bytes",
      "    event->cursor_seq = session->place.last + (told->type == SWAMP_EVENT_RECONNECTING);\n    event->bytes"),
-    ("epoch_changes", "server/attach.c", ".epoch = run->epoch,", ".epoch = run->id,"),
+    ("epoch_changes", "server/attach_answer.c", ".epoch = run->epoch,", ".epoch = run->id,"),
     ("last_event_is_dropped", "run/life.c", "    if (!run->last_event)\n        return SWAMP_OK;",
      "    if (!run->last_event || run->tries == 0)\n        return SWAMP_OK;"),
     # the end: one final status, told after it was written
