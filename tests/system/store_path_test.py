@@ -117,8 +117,9 @@ class StorePath(SwampTest):
         for folder, _, names in os.walk(self.folder):
             for path in [folder] + [os.path.join(folder, name) for name in names]:
                 os.chown(path, NOBODY, NOBODY)
+        env = {**self.env, "GCOV_PREFIX": self.folder}  # scripts/full/coverage: its counts, too, go where this user may write
         try:
-            done = subprocess.run([swamp_test.SWAMP, *words], user=NOBODY, group=NOBODY, env=self.env, cwd=self.folder,
+            done = subprocess.run([swamp_test.SWAMP, *words], user=NOBODY, group=NOBODY, env=env, cwd=self.folder,
                                   capture_output=True, text=True, timeout=60)
         except PermissionError:
             self.skipTest("the program lies where only root may go")
