@@ -84,7 +84,7 @@ swamp__act_refuse(swamp__session *session, const swamp__news *news)
 /*
  * unavailable, draining, 429: somebody answered, so the dials do not count; time does. In answer to a start
  * these codes promise that the run will never start (PROTOCOL 3): the goal is still STARTING, and the start
- * is sent again.
+ * is sent again - but not for somebody who has asked for its end meanwhile.
  */
 void
 swamp__act_come_later(swamp__session *session, const swamp__news *news)
@@ -93,6 +93,10 @@ swamp__act_come_later(swamp__session *session, const swamp__news *news)
     int64_t since_ms = session->unavailable_since_ms >= 0 ? session->unavailable_since_ms : now_ms;
     const char *code = news->answer ? news->answer->code : "unavailable";
     const char *line = news->answer ? news->answer->message : news->why;
+    if (session->cancel_wanted && session->goal == SWAMP__AT_STARTING) {
+        swamp__act_cancel_unsent(session, news);
+        return;
+    }
     swamp__session_answered(session);
     session->unavailable_since_ms = since_ms;
     if (now_ms - since_ms >= (int64_t)session->options.give_up_ms) {
