@@ -34,6 +34,8 @@ typedef struct cluster {
         json *record;
     } * runs;
     size_t run_count;
+    char **owned; /* keys of instance-runs/ and cancel-requests/, which name their instance */
+    size_t owned_count;
 } cluster;
 
 static const char *
@@ -61,6 +63,16 @@ take_run(void *user, const char *key, const void *value, size_t len, uint64_t re
     c->runs = memory_grow(c->runs, c->run_count + 1, sizeof(*c->runs));
     c->runs[c->run_count].run_id = memory_copy(last_part(key));
     c->runs[c->run_count++].record = json_read(value, len, NULL, NULL);
+    return 0;
+}
+
+static int
+take_owned(void *user, const char *key, const void *value, size_t len, uint64_t revision)
+{
+    cluster *c = user;
+    (void)value, (void)len, (void)revision;
+    c->owned = memory_grow(c->owned, c->owned_count + 1, sizeof(*c->owned));
+    c->owned[c->owned_count++] = memory_copy(key);
     return 0;
 }
 
@@ -180,6 +192,26 @@ look_at_run(const cluster *c, const struct active_run *run)
                run->run_id, name ? name : "?");
 }
 
+/* A key that an instance left behind which is gone; one that is only silent has had its line. */
+static void
+look_at_owned(const cluster *c, const char *key)
+{
+    const char *owner = strchr(key, '/') + 1;
+    size_t len = strcspn(owner, "/");
+    uint64_t revision;
+
+    for (size_t i = 0; i < c->beat_count; i++)
+        if (strlen(c->beats[i].instance_id) == len && strncmp(c->beats[i].instance_id, owner, len) == 0)
+            return;
+    if (swamp_store_get(c->store, key, ASK_MS, take_revision, &revision) == SWAMP_ABSENT)
+        return; /* it went while we looked */
+    doctor_say(
+        1,
+        "the record %s has no owner: its instance is gone; the next instance that runs removes it, start "
+        "one; if it stays, it does no harm",
+        key);
+}
+
 /* A RUN that cannot be read is answered with `unavailable` for as long as it is there. */
 static int
 take_history(void *user, const char *key, const void *value, size_t len, uint64_t revision)
@@ -217,6 +249,9 @@ free_cluster(cluster *c)
         free(c->runs[i].run_id);
         json_free(c->runs[i].record);
     }
+    for (size_t i = 0; i < c->owned_count; i++)
+        free(c->owned[i]);
+    free(c->owned);
     free(c->beats);
     free(c->runs);
 }
@@ -227,6 +262,12 @@ doctor_look_at_cluster(swamp_store *store)
     cluster c = {.store = store};
     /* runs first: an owner is there before its run is, and goes after it */
     int rc = swamp_store_list(store, "active-runs/", NULL, RUNS_MAX, 0, ASK_MS, take_run, &c), code = 0;
+    if (rc == SWAMP_OK)
+        rc = swamp_store_list(store, "instance-runs/", NULL, RUNS_MAX, SWAMP_STORE_KEYS_ONLY, ASK_MS,
+                              take_owned, &c);
+    if (rc == SWAMP_OK)
+        rc = swamp_store_list(store, "cancel-requests/", NULL, RUNS_MAX, SWAMP_STORE_KEYS_ONLY, ASK_MS,
+                              take_owned, &c);
     if (rc == SWAMP_OK)
         rc = swamp_store_list(store, "heartbeats/", NULL, INSTANCES_MAX, 0, ASK_MS, take_beat, &c);
     if (rc != SWAMP_OK) {
@@ -239,6 +280,8 @@ doctor_look_at_cluster(swamp_store *store)
             look_at_beat(&c, &c.beats[i]);
         for (size_t i = 0; i < c.run_count; i++)
             look_at_run(&c, &c.runs[i]);
+        for (size_t i = 0; i < c.owned_count; i++)
+            look_at_owned(&c, c.owned[i]);
         look_at_history(store);
     }
     free_cluster(&c);

@@ -250,6 +250,7 @@ class Doctor(ClusterTest):
         server.wait()
         self.put({"active-runs/" + GONE % 1: '{"instanceId":"0000dead-0000-4000-8000-000000000000","resourceName":"lost"}',
                   "heartbeats/0000beef-0000-4000-8000-000000000000": "no record",
+                  **{place + "0000dead-0000-4000-8000-000000000000/" + GONE % 4: "{}" for place in ("instance-runs/", "cancel-requests/")},
                   "active-runs/" + GONE % 2: "no record", "runs/" + GONE % 3: "no record"})
         found = lambda: self.swamp("doctor")
         wait_until(lambda: "no sign of life" in found().out, "the silence of the dead")
@@ -259,6 +260,9 @@ class Doctor(ClusterTest):
         self.assertRegex(done.out, r"!! run %s \(held\) is recorded as running, but its instance is gone" % run)
         self.assertRegex(done.out, r"!! run %s \(lost\) is recorded as running" % (GONE % 1))
         self.assertIn("!! the heartbeat of instance 0000beef-0000-4000-8000-000000000000 cannot be read", done.out)
+        for place in ("instance-runs", "cancel-requests"):
+            self.assertIn("!! the record %s/0000dead-0000-4000-8000-000000000000/%s has no owner" % (place, GONE % 4), done.out)
+            self.assertNotIn("the record %s/%s" % (place, server.instance), done.out)  # that one is silent
         for key in ("active-runs/" + GONE % 2, "runs/" + GONE % 3):
             self.assertIn("!! the record %s cannot be read" % key, done.out)
         # what it advised helps
