@@ -131,8 +131,10 @@ class Matrix(StageTest):
         if self.step.kind != "frame":
             return
         def act():
-            if self.kills or self.stops:
-                actor.send(signal.SIGSTOP if self.stops else signal.SIGKILL)
+            if self.stops:
+                self.stop_beside_the_lock(actor)
+            elif self.kills:
+                actor.send(signal.SIGKILL)
             elif self.name == "kill_other":
                 other.send(signal.SIGKILL)
             else:

@@ -1,6 +1,7 @@
 """What the matrix of faults is played on: a client's way to its instances, who sees frames pass, and what must hold after it."""
 import json
 import os
+import signal
 import socket
 import threading
 import time
@@ -14,6 +15,13 @@ FINAL = ("succeeded", "failed", "cancelled")
 HISTORY = {"runs", "workflow-runs", "workflow-names"}
 PAUSE_S = 0.1  # between two looks at the store
 WORDS_BEFORE_ACCEPTED = "connection lost before the run was accepted"
+
+
+def holds_lock(pid):
+    """A flock() that was granted, by the kernel's list."""
+    with open("/proc/locks") as file:
+        locks = [line.split() for line in file]
+    return any(words[1] == "FLOCK" and words[4] == str(pid) for words in locks)
 
 
 def state_of(pid):
@@ -269,6 +277,15 @@ class StageTest(ClusterTest):
     @staticmethod
     def wait_stopped(server):
         wait_until(lambda: state_of(server.process.pid) == "T", "a stopped process")
+
+    def stop_beside_the_lock(self, server):
+        """SIGSTOP, again if it struck while the store's lock was held: who holds that keeps everybody, and is a step of its own."""
+        while True:
+            server.send(signal.SIGSTOP)
+            self.wait_stopped(server)
+            if not holds_lock(server.process.pid):
+                return
+            server.send(signal.SIGCONT)
 
     @staticmethod
     def sleep_until(moment):
