@@ -87,6 +87,8 @@ int swamp__membership_init(swamp__membership *m);
 void swamp__membership_start(swamp__membership *m);
 /* Take the own heartbeat away on condition of its revision; `done` runs on the core's thread, whatever came of it. */
 void swamp__membership_leave(swamp__membership *m, void (*done)(void *user), void *user);
+/* This instance was declared dead, as a pulse or any refused write says: tells on.fenced once; no pulse follows. */
+void swamp__membership_fence(swamp__membership *m);
 void swamp__membership_destroy(swamp__membership *m); /* no question may be under way: see asking */
 
 /* An attach read the owner's record: the watch learns it too. revision 0: it was absent. */

@@ -19,7 +19,5 @@ int64_t swamp__watch_next_expiry(swamp__membership *m, int64_t now_ms);
 
 /* 1 while the pulse that is awaited, or under way, is not more than half an interval late. */
 int swamp__membership_on_schedule(const swamp__membership *m, int64_t now_ms);
-/* This instance was declared dead: tells on.fenced once, and stops. */
-void swamp__membership_fence(swamp__membership *m);
 
 #endif

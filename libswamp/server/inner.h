@@ -33,6 +33,7 @@ typedef struct swamp__ask {
     swamp__question question; /* first */
     swamp__instance *instance;
     swamp__link link;                         /* in instance->asked, oldest first */
+    int of_joined;                            /* asked when the own heartbeat was known to be written */
     void (*answered)(struct swamp__ask *ask); /* core's thread; frees it */
 } swamp__ask;
 

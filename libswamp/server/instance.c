@@ -14,8 +14,11 @@ take_answer(swamp__question *question)
     instance->store_failing = question->status < 0 && question->status != SWAMP_E_CLOSED &&
                               question->status != SWAMP_E_CORRUPT && !fenced;
     instance->store_failures += (uint64_t)instance->store_failing;
-    /* PROTOCOL 5, fencing: whichever write was refused. Before joining there is no heartbeat yet. */
-    if (fenced && instance->joined)
+    /*
+     * PROTOCOL 5, fencing: whichever write was refused. Not one that was asked before joining: it may have been
+     * refused before the first heartbeat was written, though its answer comes after.
+     */
+    if (fenced && ask->of_joined)
         swamp__stop_fence(instance);
     ask->answered(ask);
 }
@@ -24,6 +27,7 @@ void
 swamp__instance_ask(swamp__instance *instance, swamp__ask *ask)
 {
     ask->instance = instance;
+    ask->of_joined = instance->joined;
     ask->question.done = take_answer;
     ask->question.timeout_ms = instance->questions->timeout_ms;
     ask->question.deadline_ms = swamp__now_ms(instance->world) + instance->questions->timeout_ms;

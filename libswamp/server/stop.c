@@ -304,6 +304,8 @@ swamp__stop_fence(swamp__instance *instance)
     if (instance->fenced || instance->phase >= SWAMP__PHASE_LEAVING)
         return;
     instance->fenced = 1;
+    if (instance->has_membership) /* whichever write told it: no beat and no verdict from here on */
+        swamp__membership_fence(&instance->membership);
     swamp__stop_poke(instance);
 }
 

@@ -272,6 +272,50 @@ START_TEST(refused_cancel_request_says_that_this_instance_is_dead)
 }
 END_TEST
 
+/* Refused before the first heartbeat was written, answered after: nobody has declared this instance dead. */
+START_TEST(refusal_from_before_joining_is_no_death)
+{
+    fake_server *late = fake_server_new(world, store, NULL);
+    late->beats->down = FAKE_ERROR;
+    advance(100);
+    put_foreign("run");
+    fake_peer *client = fake_peer_new(late);
+    late->questions->answer_low_ms = late->questions->answer_high_ms = 8000;
+    fake_peer_send(client, "{\"type\":\"run.cancel\",\"id\":\"c\",\"payload\":{\"runId\":\"run\"}}");
+    advance(10);
+    ck_assert(late->questions->commits > 0 && !late->ready);
+    late->beats->down = FAKE_FINE;
+    advance(7000);
+    ck_assert(late->ready);
+    expect_nothing(client, 100);
+    advance(2000);
+    expect(client, "\"id\":\"c\"", "\"code\":\"unavailable\"", NULL);
+    ck_assert(!late->instance->fenced);
+    ck_assert_ptr_nonnull(stored(swamp__key_heartbeat(late->options.instance_id).text));
+    fake_peer_free(client);
+    fake_server_free(late);
+}
+END_TEST
+
+/* Whichever write told it. A record that is there after all, as after a restore of the store, is not kept alive. */
+START_TEST(instance_that_was_refused_a_write_beats_no_more)
+{
+    char key[512], record[2048];
+    snprintf(key, sizeof key, "%s", swamp__key_heartbeat(server->options.instance_id).text);
+    snprintf(record, sizeof record, "%s", stored(key));
+    put_foreign("run");
+    put_record(key, NULL);
+    fake_peer_send(peer, "{\"type\":\"run.cancel\",\"id\":\"c\",\"payload\":{\"runId\":\"run\"}}");
+    advance(10);
+    ck_assert(server->instance->fenced);
+    put_record(key, record);
+    size_t commits = server->beats->commits;
+    advance(60000);
+    ck_assert_int_eq(server->ended, SWAMP_E_FENCED);
+    ck_assert_uint_eq(server->beats->commits, commits);
+}
+END_TEST
+
 /* PROTOCOL 6.1: in the registry but fenced. */
 START_TEST(attach_to_a_run_that_was_taken_away_is_interrupted)
 {
@@ -349,6 +393,8 @@ suite(void)
     tcase_add_loop_test(tests, declared_dead_it_tells_each_viewer_in_its_own_form_and_ends_fenced, 0, 2);
     tcase_add_test(tests, keys_of_an_unconfirmed_admission_go_before_the_heartbeat);
     tcase_add_test(tests, refused_cancel_request_says_that_this_instance_is_dead);
+    tcase_add_test(tests, refusal_from_before_joining_is_no_death);
+    tcase_add_test(tests, instance_that_was_refused_a_write_beats_no_more);
     tcase_add_test(tests, attach_to_a_run_that_was_taken_away_is_interrupted);
     tcase_add_test(tests, fence_refuses_what_the_host_has_not_resolved);
     tcase_add_test(tests, fenced_while_stopping_ends_fenced_once);
