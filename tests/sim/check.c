@@ -134,20 +134,48 @@ count_key(void *user, const char *key, const void *value, size_t value_len, uint
     return 0;
 }
 
+struct standing {
+    const cluster *sim;
+    int found, lost; /* heartbeats of those that stand, and of others */
+};
+
+static int
+is_standing(const sim_slot *slot)
+{
+    return slot->at && slot->at->alive && sim_instance_is_idle(slot->at);
+}
+
+static int
+note_heartbeat(void *user, const char *key, const void *value, size_t value_len, uint64_t revision)
+{
+    (void)value;
+    (void)value_len;
+    (void)revision;
+    struct standing *standing = user;
+    int found = 0;
+    for (int i = 0; i < standing->sim->slots; i++) {
+        const sim_slot *slot = &standing->sim->slot[i];
+        found |= is_standing(slot) && strcmp(slot->at->id, swamp__key_last(key)) == 0;
+    }
+    standing->found += found;
+    standing->lost += !found;
+    return 0;
+}
+
+/* Every place has its instance, with a heartbeat, and there is nothing else that passes. */
 int
 sim_is_clean(cluster *sim)
 {
-    int count = 0, standing = 0;
+    struct standing standing = {.sim = sim};
+    int count = 0;
     for (size_t i = 0; i < PASSING && !count; i++)
         (void)!swamp_store_list(sim->real, passing[i], NULL, 1, SWAMP_STORE_KEYS_ONLY, 1000, count_key,
                                 &count);
     if (count)
         return 0;
     (void)!swamp_store_list(sim->real, SWAMP__KEYS_HEARTBEATS, NULL, 1000, SWAMP_STORE_KEYS_ONLY, 1000,
-                            count_key, &count);
-    for (int i = 0; i < sim->slots; i++)
-        standing += sim->slot[i].at && sim->slot[i].at->alive;
-    return standing == sim->slots && count == standing;
+                            note_heartbeat, &standing);
+    return standing.found == sim->slots && !standing.lost;
 }
 
 /*

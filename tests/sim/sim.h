@@ -79,6 +79,7 @@ typedef struct sim_aim {
     int step, act; /* 0: none */
     int skip;      /* so many times the step passes before */
     int taken;
+    unsigned strikes; /* so far: two where a reaper is killed, too */
     uint64_t dice;
     char victim[40]; /* whose reaper shall die too; "": none */
 } sim_aim;

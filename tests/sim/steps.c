@@ -146,6 +146,7 @@ do_act(sim_instance *actor, int step, const fake_call *call)
     sim_aim *aim = &sim->aim;
     sim_note(sim, "%s: %s, and exactly now %s", actor->name, step_names[step], act_names[aim->act]);
     actor->disturbed = 1;
+    aim->strikes++;
     switch (aim->act) {
     case KILL_OWNER:
         if (!is_of_reaping(step))
@@ -189,6 +190,7 @@ look_for_reaper(sim_instance *actor, int step, const fake_call *call)
         return FAKE_FINE;
     sim_note(sim, "%s: %s, and exactly now the reaper is killed", actor->name, step_names[step]);
     aim->taken = 1;
+    aim->strikes++;
     aim->victim[0] = '\0';
     return kill_at(sim, actor, call);
 }
