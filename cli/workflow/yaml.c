@@ -16,6 +16,7 @@ typedef struct reader {
 } reader;
 
 static json *read_node(reader *r, const yaml_event_t *event);
+static json *refuse(reader *r, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 static json *
 refuse(reader *r, int line, const char *format, ...)
