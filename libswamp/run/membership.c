@@ -40,12 +40,13 @@ set_timer(swamp__membership *m, int64_t now_ms)
 
 /*
  * The time measured so far does not count. Said once in the log, however long the trouble lasts, and at most
- * once a minute where it comes and goes: at short intervals a busy machine falls behind every few beats.
+ * once a minute where it comes and goes: at short intervals a busy machine falls behind every few beats. Trouble
+ * that begins within the minute and stays is said when the minute is over.
  */
 static void
 restart_watches(swamp__membership *m, int64_t now_ms, const char *why)
 {
-    int is_news = !m->faulty && (!m->watches_restarted || now_ms - m->fault_told_ms >= SAY_EVERY_MS);
+    int is_news = !m->fault_told && (!m->watches_restarted || now_ms - m->fault_told_ms >= SAY_EVERY_MS);
     m->faulty = 1;
     swamp__watch_restart_all(m, now_ms);
     if (!is_news)

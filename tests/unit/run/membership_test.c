@@ -276,6 +276,26 @@ START_TEST(trouble_that_comes_and_goes_is_said_at_most_once_a_minute)
 }
 END_TEST
 
+/* The second trouble begins within a minute of the first, and then stays: it must not hide behind the first one. */
+START_TEST(trouble_that_stays_is_said_though_another_was_said_just_before)
+{
+    member *me = member_new("me");
+    int failing = 0;
+    me->beats->watch = fail_lists;
+    me->beats->watch_user = &failing;
+    member_start(me);
+    for (int i = 0; i < 2; i++) {
+        failing = 1;
+        fake_world_advance(world, i ? 600000 : INTERVAL / 2);
+        failing = 0;
+        fake_world_advance(world, INTERVAL);
+    }
+    ck_assert_uint_eq(world->lines[SWAMP_LOG_WARN], 2);
+    ck_assert_uint_eq(world->lines[SWAMP_LOG_INFO], 2);
+    member_close(me);
+}
+END_TEST
+
 START_TEST(unhealthy_instance_does_not_beat_and_declares_nobody_dead)
 {
     member *me = member_new("me");
@@ -471,6 +491,7 @@ suite(void)
     tcase_add_test(t, failed_read_restarts_watches);
     tcase_add_test(t, failed_own_beat_restarts_watches);
     tcase_add_test(t, trouble_that_comes_and_goes_is_said_at_most_once_a_minute);
+    tcase_add_test(t, trouble_that_stays_is_said_though_another_was_said_just_before);
     tcase_add_test(t, unhealthy_instance_does_not_beat_and_declares_nobody_dead);
     tcase_add_test(t, stopped_process_does_not_judge_by_the_time_it_slept);
     tcase_add_loop_test(t, judging_before_the_late_tick_declares_nobody_dead, 0, 2);
