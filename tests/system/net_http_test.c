@@ -1,6 +1,7 @@
 /* HTTP on the WebSocket's port: answers at once and late, bodies, refusals (PROTOCOL 8); under poll and libev. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <swamp/status.h>
 #include "net_fixture.h"
@@ -152,6 +153,51 @@ START_TEST(a_peer_that_goes_before_its_answer_is_forgotten)
 }
 END_TEST
 
+static void
+count_connections(void *user)
+{
+    *(size_t *)user = swamp__listener_connections(fixture.listener);
+}
+
+/* Polls: no event tells of a connection that says nothing. */
+static void
+await_connections(size_t wanted)
+{
+    size_t count = wanted + 1;
+
+    for (int i = 0; i < 2000 && count != wanted; i++) {
+        usleep(5000);
+        net_on_loop(fixture.loop, count_connections, &count);
+    }
+    ck_assert_uint_eq(count, wanted);
+}
+
+/* Such as balancers without a request to ask. The kernel keeps who is silent for a second (listen.c). */
+START_TEST(checks_that_only_connect_leave_nothing_and_who_speaks_late_is_answered)
+{
+    static const struct linger reset = {.l_onoff = 1};
+    char head[1024], body[1024];
+    int silent, fd;
+
+    net_start(&fixture, _i, NULL, NULL);
+    silent = raw_connect("127.0.0.1", fixture.port);
+    for (int i = 0; i < 20; i++) {
+        fd = raw_connect("127.0.0.1", fixture.port);
+        ck_assert_int_ge(fd, 0);
+        if (i % 2)
+            ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
+        close(fd);
+    }
+    await_connections(1); /* the silent one, and none of the others */
+    ck_assert_int_eq(
+        ask(silent, "GET /now HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", head, sizeof(head), body, sizeof(body)),
+        200);
+    close(silent);
+    await_connections(0);
+    net_stop(&fixture);
+}
+END_TEST
+
 static Suite *
 suite(void)
 {
@@ -165,6 +211,8 @@ suite(void)
     tcase_add_loop_test(tc, a_web_page_cannot_post_to_a_local_server, 0, NET_LOOPS);
     tcase_add_loop_test(tc, a_check_without_a_host_is_answered_and_nothing_else_is, 0, NET_LOOPS);
     tcase_add_loop_test(tc, a_peer_that_goes_before_its_answer_is_forgotten, 0, NET_LOOPS);
+    tcase_add_loop_test(tc, checks_that_only_connect_leave_nothing_and_who_speaks_late_is_answered, 0,
+                        NET_LOOPS);
     suite_add_tcase(s, tc);
     return s;
 }
