@@ -20,10 +20,10 @@ int swamp__read_active(swamp_store *store, const char *key, uint64_t revision, c
                        swamp__active_record *out);
 int swamp__read_cancel(swamp_store *store, const char *key, uint64_t revision, const char *json, size_t len,
                        swamp__cancel_record *out);
+int swamp__read_run(swamp_store *store, const char *key, uint64_t revision, const char *json, size_t len,
+                    swamp__run_facts *out);
 /* One that is passed on as it is; SWAMP_E_CORRUPT also where a client would refuse it: nested too deeply, a key twice, ... */
 int swamp__read_run_for_client(swamp_store *store, const char *key, uint64_t revision, const char *json,
                                size_t len, swamp__run_facts *out);
-int swamp__read_run(swamp_store *store, const char *key, uint64_t revision, const char *json, size_t len,
-                    swamp__run_facts *out);
 
 #endif

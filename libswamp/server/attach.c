@@ -3,7 +3,8 @@
  * Runs of this instance are answered at once. For any other there is one inquiry, whoever asks for the run: one
  * reading of the store at a time, one wait for its owner, one timer.
  *
- *   held      --joined--> looking                  --5 s--> unavailable
+ *   held      --joined--> looking
+ *             --5 s--> unavailable
  *   looking   --by outcome--> answered | withheld
  *   withheld  --owner's record changed--> run.elsewhere   --death committed--> looking
  *             --2 x staleTtl--> run.elsewhere

@@ -49,7 +49,9 @@ explain(swamp__sqlite *db, int code)
 {
     int full =
         (code & 0xff) == SQLITE_FULL || (code & 0xff) == SQLITE_IOERR ? sqlite3_system_errno(db->handle) : 0;
-    const char *detail = db->handle ? sqlite3_errmsg(db->handle) : sqlite3_errstr(code);
+    /* A fault that did not come out of SQLite's interface, such as a sync of ours, has left its last word alone. */
+    int is_last = db->handle && (sqlite3_errcode(db->handle) & 0xff) == (code & 0xff);
+    const char *detail = is_last ? sqlite3_errmsg(db->handle) : sqlite3_errstr(code);
     const char *advice = "";
     int status = SWAMP_E_IO;
 

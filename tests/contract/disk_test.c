@@ -389,11 +389,39 @@ START_TEST(a_checkpoint_and_a_close_that_fail_lose_nothing)
 }
 END_TEST
 
+static void
+keep_line(int level, const char *line, void *user)
+{
+    (void)level;
+    snprintf(user, 1024, "%s", line);
+}
+
+/* The wait for the WAL is no call of SQLite's interface, whose last word was that all is well. */
+START_TEST(a_wal_that_cannot_be_synced_is_told_by_its_name)
+{
+    char line[1024] = "";
+    fault = &(const struct disk_fault){"syncs fail", FAULTY_SYNC, SQLITE_IOERR_FSYNC, 1};
+    at = 1;
+    swamp_sqlite_options options = {.size = sizeof options, .log = keep_line, .log_user = line};
+    swamp_store *store = NULL;
+    ck_assert_int_eq(swamp_store_sqlite_open(&store, path, &options, NULL), SWAMP_OK);
+    ck_assert_int_eq(put_big(store), SWAMP_OK);
+    line[0] = '\0';
+    begin_fault();
+    /* written, and now the WAL is long enough to be copied back */
+    ck_assert_int_eq(put_big(store), SWAMP_OK);
+    ck_assert_uint_eq(end_fault(), 1);
+    ck_assert_msg(strstr(line, "disk I/O error (SQLite 1034)") != NULL, "%s", line);
+    swamp_store_free(store);
+    check_integrity(path);
+}
+END_TEST
+
 static Suite *
 disk_suite(void)
 {
     Suite *suite = suite_create("disk");
-    TCase *tcase = tcase_create("sqlite");
+    TCase *tcase = tcase_create("sqlite"), *lines = tcase_create("lines");
 
     tcase_set_timeout(tcase, 120);
     tcase_add_unchecked_fixture(tcase, faulty_disk_install, NULL);
@@ -402,7 +430,11 @@ disk_suite(void)
     tcase_add_loop_test(tcase, reads_are_right_or_refused_whatever_fails, 0, FAULTS);
     tcase_add_loop_test(tcase, open_is_refused_in_words_and_works_later_whatever_fails, 0, FAULTS);
     tcase_add_loop_test(tcase, a_checkpoint_and_a_close_that_fail_lose_nothing, 0, FAULTS);
+    tcase_add_unchecked_fixture(lines, faulty_disk_install, NULL);
+    tcase_add_checked_fixture(lines, set_up, tear_down);
+    tcase_add_test(lines, a_wal_that_cannot_be_synced_is_told_by_its_name);
     suite_add_tcase(suite, tcase);
+    suite_add_tcase(suite, lines);
     return suite;
 }
 
