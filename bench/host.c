@@ -28,7 +28,7 @@ log_line(int level, const char *line, void *user)
 swamp_store *
 bench_open_store(const char *path)
 {
-    swamp_store *store;
+    swamp_store *store = NULL;
     char *error = NULL;
     int rc = path ? swamp_store_sqlite_open(&store, path, NULL, &error) : SWAMP_E_INVALID;
     if (error)

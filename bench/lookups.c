@@ -104,7 +104,7 @@ put_run(swamp_store_op *ops, char (*keys)[160], char *record, size_t record_max,
              "\"startedAt\":\"2026-01-01T00:00:00.000Z\",\"instanceId\":\"" OWNER "\"}",
              id);
     const char *values[KEYS_A_RUN] = {active, record, "{}", "{}", "{}"};
-    static const char *const places[KEYS_A_RUN] = {"active-runs", "runs", "instance-runs/" OWNER,
+    static const char *const places[KEYS_A_RUN] = {"active-runs", "runs", ("instance-runs/" OWNER),
                                                    "workflow-runs/bench", "workflow-names/bench"};
     for (int i = 0; i < KEYS_A_RUN; i++) {
         snprintf(keys[i], sizeof(keys[i]), "%s/%s", places[i], id);

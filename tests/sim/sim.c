@@ -41,6 +41,9 @@ sim_odds(cluster *sim, int percent)
     return sim_pick(sim, 0, 99) < percent;
 }
 
+static void add_line(cluster *sim, const char *mark, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
+
 static void
 add_line(cluster *sim, const char *mark, const char *format, va_list args)
 {

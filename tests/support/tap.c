@@ -11,3 +11,11 @@ tap_main(Suite *suite)
     srunner_free(runner);
     return 0;
 }
+
+int
+tap_slowdown(void)
+{
+    const char *words = getenv("SWAMP_TEST_SLOWDOWN");
+    int factor = words ? atoi(words) : 1;
+    return factor > 1 ? factor : 1;
+}

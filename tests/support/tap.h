@@ -7,4 +7,7 @@
 /* Returns what main() must return: 0, since meson reads the lines and takes another value for an error of the program. */
 int tap_main(Suite *suite);
 
+/* By how much a test may cost more CPU time than by itself: SWAMP_TEST_SLOWDOWN, which scripts/full/valgrind sets; else 1. */
+int tap_slowdown(void);
+
 #endif
