@@ -72,6 +72,7 @@ commit_beat(swamp__pulse *pulse, swamp_store *store)
             rc = committed;
             goto out;
         }
+        pulse->in_doubt |= committed == SWAMP_E_UNKNOWN && !pulse->revision;
         rc = read_beat_back(pulse, store, key.text, &revision, &back);
         if (rc != SWAMP_OK)
             goto out;

@@ -38,6 +38,7 @@ typedef struct swamp__pulse {
     int beat_status; /* SWAMP_OK; SWAMP_E_FENCED; < 0: not written, or not known */
     int read_status;
     int sees_itself; /* the own record is there */
+    int in_doubt;    /* a write if absent had no answer: it may land late */
     swamp__sighting *sightings;
     size_t count, cap;
 } swamp__pulse;

@@ -65,9 +65,9 @@ swamp__membership_fence(swamp__membership *m)
     if (m->fenced)
         return;
     m->fenced = 1;
-    swamp__timer_unset(m->world->timers, &m->timer);
     if (m->stopped)
         return; /* it was leaving anyway */
+    swamp__timer_unset(m->world->timers, &m->timer);
     swamp__log_write(m->world->log, SWAMP_LOG_ERROR,
                      "this instance was declared dead: its heartbeat %s is gone", m->me.instance_id);
     if (m->on.fenced)
@@ -98,7 +98,7 @@ ask_pulse(swamp__membership *m, int64_t now_ms)
     pulse->due_ms = m->pulse_due_ms;
     pulse->number = m->pulses++;
     pulse->beat_status = pulse->read_status = SWAMP_E_TIMEOUT; /* unless the work is done */
-    pulse->sees_itself = 0;
+    pulse->sees_itself = pulse->in_doubt = 0;
     pulse->count = 0;
     /* Late beats still keep this instance alive, but a beat that waited for a whole TTL comes from a hung
      * instance. */
@@ -109,11 +109,18 @@ ask_pulse(swamp__membership *m, int64_t now_ms)
     m->beats->ask(m->beats->self, &pulse->question);
 }
 
+static void remove_own_heartbeat(swamp__membership *m);
+
 static void
 tick(swamp__timer *timer)
 {
     swamp__membership *m = SWAMP__OF(timer, swamp__membership, timer);
     int64_t now_ms = swamp__now_ms(m->world);
+    if (m->stopped && m->in_doubt) {
+        m->in_doubt = 0;
+        remove_own_heartbeat(m);
+        return;
+    }
     if (m->stopped) { /* left without a question */
         m->left(m->left_user);
         return;
@@ -142,17 +149,33 @@ find_fault(swamp__membership *m, const swamp__pulse *pulse, int64_t now_ms)
     return now_ms - pulse->due_ms > half_interval(m) ? "the store answered late" : NULL;
 }
 
-static void remove_own_heartbeat(swamp__membership *m);
-
 static void
 take_beat(swamp__membership *m, const swamp__pulse *pulse, int64_t now_ms)
 {
     m->revision =
         pulse->revision; /* also of a beat that failed: it may have found an earlier one of its own */
+    if (pulse->in_doubt) {
+        m->in_doubt = 1;
+        m->doubt_ms = now_ms;
+    }
     if (!pulse->beats || pulse->beat_status != SWAMP_OK)
         return;
     m->last_good_beat_ms = now_ms;
     m->next_beat = pulse->number + 2;
+}
+
+/*
+ * A heartbeat is never re-created (PROTOCOL 5): a first beat that had no answer, and lands once the record is removed,
+ * would do that. While the record stands it is refused, so that the record stands until twice the store's time-out.
+ */
+static void
+remove_when_sure(swamp__membership *m)
+{
+    int64_t sure_ms = m->doubt_ms + 2 * (int64_t)m->beats->timeout_ms;
+    if (m->in_doubt && swamp__now_ms(m->world) < sure_ms)
+        swamp__timer_set(m->world->timers, &m->timer, sure_ms);
+    else
+        remove_own_heartbeat(m);
 }
 
 /* Takes what the pulse found. The order is that of the table in membership.h. */
@@ -200,7 +223,7 @@ finish_pulse(swamp__question *question)
     if (m->pulse_due_ms < now_ms)
         m->pulse_due_ms = now_ms;
     if (m->stopped) { /* leave waited for this answer */
-        remove_own_heartbeat(m);
+        remove_when_sure(m);
         return;
     }
     if (!m->fenced)
@@ -256,7 +279,7 @@ swamp__membership_leave(swamp__membership *m, void (*done)(void *user), void *us
     m->left_user = user;
     swamp__timer_unset(m->world->timers, &m->timer);
     if (!m->pulsing) /* else its answer brings the revision to remove at */
-        remove_own_heartbeat(m);
+        remove_when_sure(m);
 }
 
 int
@@ -266,7 +289,8 @@ swamp__membership_init(swamp__membership *m)
     m->revision = m->watches_restarted = m->deaths_declared = 0;
     m->joined = m->stopped = m->fenced = m->read_once = 0;
     m->asking = m->pulsing = m->faulty = m->fault_told = 0;
-    m->fault_told_ms = 0;
+    m->fault_told_ms = m->doubt_ms = 0;
+    m->in_doubt = 0;
     m->pulse_due_ms = m->last_pulse_ms = m->last_good_beat_ms = 0;
     m->pulses = m->next_beat = 0;
     m->left = NULL;

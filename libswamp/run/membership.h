@@ -77,6 +77,8 @@ typedef struct swamp__membership {
     int faulty;         /* the schedule is broken */
     int fault_told;     /* the log says so: it shall say, too, when it is mended */
     int64_t fault_told_ms;
+    int in_doubt; /* a first beat, unanswered at doubt_ms, may still land */
+    int64_t doubt_ms;
     swamp__map *buried;       /* who was seen to be gone since the pulse was asked: its list may be older */
     void (*left)(void *user); /* of leave */
     void *left_user;

@@ -433,6 +433,23 @@ START_TEST(leaving_finds_the_record_of_a_beat_whose_answer_was_lost)
 }
 END_TEST
 
+/* It would make the record again: while the record stands, it is refused. */
+START_TEST(leaving_waits_until_a_first_beat_without_an_answer_cannot_land)
+{
+    member *me = member_new("me");
+    fake_asker_script(me->beats, FAKE_WRITE_LOST);
+    member_start(me);
+    swamp__membership_leave(&me->m, note_left, me);
+    fake_world_advance(world, 2 * me->beats->asker.timeout_ms - 10);
+    ck_assert_int_eq(me->left, 0);
+    ck_assert(is_there("me"));
+    fake_world_advance(world, 20);
+    ck_assert_int_eq(me->left, 1);
+    ck_assert(!is_there("me"));
+    member_close(me);
+}
+END_TEST
+
 START_TEST(leaving_ends_with_the_store_down)
 {
     member *me = member_new("me");
@@ -503,6 +520,7 @@ suite(void)
     tcase_add_loop_test(t, leaving_removes_the_own_record, 0, 3);
     tcase_add_test(t, leaving_waits_for_the_beat_under_way);
     tcase_add_test(t, leaving_finds_the_record_of_a_beat_whose_answer_was_lost);
+    tcase_add_test(t, leaving_waits_until_a_first_beat_without_an_answer_cannot_land);
     tcase_add_test(t, leaving_ends_with_the_store_down);
     tcase_add_test(t, observer_has_no_record_and_declares_nobody_dead);
     suite_add_tcase(s, t);
