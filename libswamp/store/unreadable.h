@@ -13,7 +13,8 @@ typedef struct swamp__unreadable {
     pthread_mutex_t lock;
     const swamp__log *log; /* of the server that was started last; NULL: counted only */
     uint64_t count;
-    uint64_t seen[SWAMP__UNREADABLE_MAX * 2]; /* hashes of key and revision, open addressing; 0: free */
+    uint64_t seen[SWAMP__UNREADABLE_MAX *
+                  2]; /* hashes of key and revision (0: whichever), open addressing; 0: free */
 } swamp__unreadable;
 
 void swamp__unreadable_init(swamp__unreadable *records);
