@@ -156,13 +156,15 @@ settle(cluster *sim)
     fake_world_until(sim->world, SETTLE_MS, all_clients_ended, sim);
     sim->clients_ms = sim->world->now_ms - healed_ms;
     unsigned strikes;
-    do { /* what the seed aims at may come as late as this: from there on it settles anew (PROTOCOL 5: a TTL) */
+    size_t runs;
+    do { /* what the seed aims at, or a run's start, may come as late as this: it settles anew (a TTL, a linger) */
         while (!sim_is_clean(sim) && sim->world->now_ms - healed_ms < 2 * SETTLE_MS)
             fake_world_advance(sim->world, LOOK_EVERY_MS);
         sim->store_ms = sim->world->now_ms - healed_ms;
         strikes = sim->aim.strikes;
+        runs = sim->run_count;
         fake_world_advance(sim->world, QUIET_MS);
-    } while (strikes != sim->aim.strikes);
+    } while (strikes != sim->aim.strikes || runs != sim->run_count);
 }
 
 int
