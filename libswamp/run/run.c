@@ -66,6 +66,13 @@ swamp__run_status_text(const swamp_run *run)
     }
 }
 
+const char *
+swamp__run_recorded_reason(const swamp_run *run)
+{
+    return run->state == SWAMP__RUN_FINISHED && run->status == SWAMP_RUN_CANCELLED ? run->interrupt_reason
+                                                                                   : NULL;
+}
+
 /* Texts. */
 
 static int

@@ -102,6 +102,9 @@ struct swamp_run {
 
 /* running, succeeded, failed, cancelled: what `state` of run.attached says. */
 const char *swamp__run_status_text(const swamp_run *run);
+/* The interruptReason of a final state; NULL: it has none, or is not final. A run that came to an end of its own in
+ * spite of it was not interrupted (PROTOCOL 6.4). */
+const char *swamp__run_recorded_reason(const swamp_run *run);
 
 /* Core's thread: the host's members of RUN, checked JSON. SWAMP_OK, SWAMP_E_NOMEM (the old ones stay). */
 int swamp__run_set_json(swamp_run *run, const char *json, size_t len);

@@ -67,6 +67,7 @@ attach_here(swamp__ticket *ticket, swamp_run *run, const char *epoch, uint64_t a
                                         .started_at = run->started_at,
                                         .epoch = run->epoch,
                                         .state = swamp__run_status_text(run),
+                                        .interrupt_reason = swamp__run_recorded_reason(run),
                                         .first_seq = first_seq,
                                         .head_seq = head_seq};
     swamp__buf text;

@@ -62,8 +62,7 @@ swamp__here_history_get(swamp__instance *instance, const char *id_or_name, swamp
     swamp__run_owned owned = {.id = run->id,
                               .status = swamp__run_status_text(run),
                               .instance_id = instance->options.instance_id,
-                              .interrupt_reason =
-                                  run->status == SWAMP_RUN_CANCELLED ? run->interrupt_reason : NULL,
+                              .interrupt_reason = swamp__run_recorded_reason(run),
                               .initiated_by = run->principal,
                               .resource_name = run->resource_name,
                               .workflow_id = run->workflow_id,

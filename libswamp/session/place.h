@@ -18,7 +18,7 @@ typedef struct swamp__place {
     int terminal_seen;         /* the run's last event was seen */
     char state[16];            /* as run.attached told */
     char status[16];           /* run.status of the last event; "": not seen */
-    char interrupt_reason[32]; /* of that same RUN */
+    char interrupt_reason[32]; /* of that same RUN, or as run.attached told */
     char *run_json;            /* that RUN; owned; NULL: not seen */
     size_t run_json_len;
 } swamp__place;

@@ -29,6 +29,8 @@ swamp__act_resume(swamp__session *session, const swamp__news *news)
     if (answer->epoch[0])
         snprintf(place->epoch, sizeof place->epoch, "%s", answer->epoch);
     snprintf(place->state, sizeof place->state, "%s", answer->run_status);
+    if (answer->interrupt_reason[0]) /* the last event may have been seen before this session, or be gone */
+        snprintf(place->interrupt_reason, sizeof place->interrupt_reason, "%s", answer->interrupt_reason);
     place->head = answer->head_seq > 0 ? (uint64_t)answer->head_seq : 0;
     place->epoch_tried = 0;
     swamp__session_tell(session, &(swamp__told){.type = SWAMP_EVENT_ATTACHED, .status = answer->run_status});

@@ -24,6 +24,7 @@ void swamp__answer_error(swamp__buf *out, const char *id, const char *code, cons
 
 typedef struct swamp__answer_attached_info {
     const char *run_id, *kind, *started_at, *epoch, *state;
+    const char *interrupt_reason; /* of a state that is final; NULL: absent */
     uint64_t first_seq, head_seq;
 } swamp__answer_attached_info;
 
@@ -67,7 +68,7 @@ typedef struct swamp__answer {
     char run_id[SWAMP__ID_MAX * 4 + 1]; /* wherever the frame carries one; EVENT: event.runId */
     /* EVENT completed/cancelled: event.run.status; ATTACHED: state; RUN_CANCEL: status; HISTORY: data.status */
     char run_status[16];
-    char interrupt_reason[32]; /* HISTORY: data.interruptReason */
+    char interrupt_reason[32]; /* HISTORY: data.interruptReason; ATTACHED: of a final state */
     char instance_id[65], address[1024], epoch[257];
     char code[64], message[512], reason[64];
     int64_t first_seq, head_seq, from_seq, to_seq;

@@ -36,6 +36,7 @@ static const swamp__field body_fields[] = {
     SWAMP__FIELD("code", SWAMP__FIELD_TEXT, swamp__answer, code),
     SWAMP__FIELD("message", SWAMP__FIELD_TEXT, swamp__answer, message),
     SWAMP__FIELD("reason", SWAMP__FIELD_TEXT, swamp__answer, reason),
+    SWAMP__FIELD("interruptReason", SWAMP__FIELD_TEXT, swamp__answer, interrupt_reason),
     SWAMP__FIELD("firstSeq", SWAMP__FIELD_NUMBER, swamp__answer, first_seq),
     SWAMP__FIELD("headSeq", SWAMP__FIELD_NUMBER, swamp__answer, head_seq),
     SWAMP__FIELD("fromSeq", SWAMP__FIELD_NUMBER, swamp__answer, from_seq),

@@ -101,6 +101,7 @@ swamp__answer_attached(swamp__buf *out, const char *id, const swamp__answer_atta
     swamp__json_put_member_i64(out, "firstSeq", (int64_t)info->first_seq);
     swamp__json_put_member_i64(out, "headSeq", (int64_t)info->head_seq);
     swamp__json_put_member(out, "state", info->state);
+    swamp__json_put_member(out, "interruptReason", info->interrupt_reason);
     swamp__buf_text(out, "}}");
 }
 

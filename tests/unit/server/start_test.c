@@ -176,6 +176,25 @@ START_TEST(run_that_lasts_too_long_is_cancelled_with_the_reason)
 }
 END_TEST
 
+/* Its last event may be behind the client's cursor, or be evicted: the state alone would hide that it was interrupted. */
+START_TEST(attach_after_the_end_is_told_why_it_was_interrupted)
+{
+    tear_down();
+    fake_server_options(&options);
+    options.max_run_duration_ms = 5000;
+    set_up();
+    char run_id[64];
+    snprintf(run_id, sizeof run_id, "%s", start_run(peer, "r")->id);
+    advance(5100);
+    expect(peer, "\"kind\":\"cancelled\"", "\"seq\":1}", NULL);
+    expect(peer, "{\"type\":\"done\",\"id\":\"r\"}", NULL);
+    send_attach(peer, "late", run_id, 1);
+    expect(peer, "run.attached", "\"id\":\"late\"",
+           "\"state\":\"cancelled\",\"interruptReason\":\"max_run_duration\"}}", NULL);
+    expect(peer, "{\"type\":\"done\",\"id\":\"late\"}", NULL);
+}
+END_TEST
+
 START_TEST(without_a_store_runs_start_end_and_are_known_here)
 {
     start_run(peer, "r");
@@ -277,6 +296,7 @@ suite(void)
     tcase_add_test(tests, cancel_while_resolving_answers_cancelled_and_nothing_starts);
     tcase_add_test(tests, cancel_during_admission_starts_and_cancels);
     tcase_add_test(tests, run_that_lasts_too_long_is_cancelled_with_the_reason);
+    tcase_add_test(tests, attach_after_the_end_is_told_why_it_was_interrupted);
     TCase *storeless = tcase_create("storeless");
     tcase_add_checked_fixture(storeless, set_up_storeless, tear_down);
     tcase_add_test(storeless, without_a_store_runs_start_end_and_are_known_here);

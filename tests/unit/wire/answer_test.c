@@ -62,8 +62,8 @@ END_TEST
 
 START_TEST(attach_answers_are_exact)
 {
-    swamp__answer_attached_info info = {"r", "workflow-run", "2026-11-29T10:00:00.000Z", "e", "running", 1,
-                                        3};
+    swamp__answer_attached_info info = {
+        "r", "workflow-run", "2026-11-29T10:00:00.000Z", "e", "running", NULL, 1, 3};
     swamp__answer_attached(&out, "x", &info);
     assert_written(
         "{\"type\":\"run.attached\",\"id\":\"x\",\"payload\":{\"runId\":\"r\",\"kind\":\"workflow-run\","
@@ -203,12 +203,14 @@ END_TEST
 
 START_TEST(every_frame_written_is_read_back)
 {
-    swamp__answer_attached_info info = {"r", "workflow-run", "2026-11-29T10:00:00.000Z", "e", "failed", 4, 9};
+    swamp__answer_attached_info info = {
+        "r", "workflow-run", "2026-11-29T10:00:00.000Z", "e", "cancelled", "instance_shutdown", 4, 9};
     swamp__answer_attached(&out, "x", &info);
     read_ok(out.data);
     ck_assert_int_eq(answer.type, SWAMP__ANS_ATTACHED);
     ck_assert_str_eq(answer.epoch, "e");
-    ck_assert_str_eq(answer.run_status, "failed");
+    ck_assert_str_eq(answer.run_status, "cancelled");
+    ck_assert_str_eq(answer.interrupt_reason, "instance_shutdown");
     ck_assert_int_eq(answer.first_seq, 4);
     ck_assert_int_eq(answer.head_seq, 9);
 
