@@ -226,7 +226,7 @@ class Matrix(StageTest):
         actor = self.actor(owner)
         door = self.door([owner, actor])
         first, run = self.begin(door.url)
-        owner.send(signal.SIGSTOP)
+        self.stop_beside_the_lock(owner)
         self.arm()
         until = self.wait_hit(actor, owner)
         servers = [actor]
