@@ -4,10 +4,9 @@ import socket
 import struct
 
 import swamp_test
-from swamp_test import PATIENCE, Socket, SwampTest, workflow
+from swamp_test import PATIENCE, UNTIL_GO, Socket, SwampTest, workflow
 
 MIB = 1024 * 1024
-UNTIL_GO = "echo begun; while ! test -e go; do sleep 0.05; done; echo gone on"
 
 
 def request(kind, payload=None, ident="x"):

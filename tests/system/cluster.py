@@ -14,13 +14,12 @@ import time
 import unittest
 
 import swamp_test
-from swamp_test import SWAMP, Server, Socket, SwampTest, wait_until, workflow
+from swamp_test import SWAMP, UNTIL_GO, Server, Socket, SwampTest, wait_until, workflow
 
 MARKER = "SWAMP_TEST_MARKER"
 QUICK = ["--heartbeat-interval", "500ms", "--stale-ttl", "2s", "--reconciliation-interval", "500ms", "--drain-timeout", "20s"]
 TTL_S = 2.0
 FULL = bool(os.environ.get("SWAMP_TEST_FULL"))  # the figures of the specification, where CI takes smaller ones
-UNTIL_GO = "echo begun; while ! test -e go; do sleep 0.05; done; echo gone on"
 
 # Holds the sidecar lock until its stdin closes.
 HOLDER = """

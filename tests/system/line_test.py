@@ -3,13 +3,12 @@ import time
 
 import swamp_test
 from bad_line import BadLine
-from swamp_test import Socket, SwampTest, workflow
+from swamp_test import UNTIL_GO, Socket, SwampTest, workflow
 
 COUNT = "for i in $(seq 40); do echo line $i; done"
 FLOOD = "yes %0900d | head -n 12000" % 0  # 12 MB of events
 STALLED = 30
 MUCH = "for i in $(seq 60); do printf '%04d %0900d\\n' $i 0; done"  # about 60 KB
-UNTIL_GO = "echo begun; while ! test -e go; do sleep 0.05; done; echo gone on"
 
 
 class Line(SwampTest):

@@ -5,10 +5,9 @@ import signal
 import time
 
 import swamp_test
-from swamp_test import Hangup, SwampTest, Terminal, wait_until, workflow
+from swamp_test import UNTIL_GO, Hangup, SwampTest, Terminal, wait_until, workflow
 
 # Goes on until the file `go` is there, so that no test depends on how fast it is.
-UNTIL_GO = "echo begun; while ! test -e go; do sleep 0.05; done; echo gone on"
 
 
 class Program(SwampTest):

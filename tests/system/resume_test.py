@@ -3,10 +3,9 @@ import json
 
 import swamp_test
 from frame_proxy import Cut, FrameProxy
-from swamp_test import Socket, SwampTest, workflow
+from swamp_test import UNTIL_GO, Socket, SwampTest, workflow
 
 LINES = "for i in 1 2 3 4 5 6 7 8; do echo line $i; sleep 0.1; done"
-UNTIL_GO = "echo begun; while ! test -e go; do sleep 0.05; done; echo gone on"
 ANSWER = b"HTTP/1.1 101"
 LINE_2 = Cut(b'"line":"line 2"', None)  # of the first connection, where the point is in what follows
 

@@ -2,9 +2,7 @@
 import threading
 
 import swamp_test
-from swamp_test import SwampTest, wait_until, workflow
-
-UNTIL_GO = "echo begun; while ! test -e go; do sleep 0.05; done; echo gone on"
+from swamp_test import UNTIL_GO, SwampTest, wait_until, workflow
 
 
 class Silent(SwampTest):

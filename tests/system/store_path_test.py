@@ -10,9 +10,7 @@ import urllib.error
 import urllib.request
 
 import swamp_test
-from swamp_test import SwampTest, wait_until, workflow
-
-UNTIL_GO = "echo begun; while ! test -e go; do sleep 0.05; done; echo gone on"
+from swamp_test import UNTIL_GO, SwampTest, wait_until, workflow
 
 
 def can_mount():

@@ -23,6 +23,7 @@ import unittest
 
 SWAMP = os.environ["SWAMP_PROGRAM"]  # set by meson
 PATIENCE = int(os.environ.get("SWAMP_TEST_PATIENCE", "60"))  # seconds; a test that waits longer has failed
+UNTIL_GO = "echo begun; while ! test -e go; do sleep 0.05; done; echo gone on"
 
 HELLO = """
 id: 6f1f7a3e-8a1e-4a53-9f0b-0a4a1d6f9f10
