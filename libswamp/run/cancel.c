@@ -36,8 +36,10 @@ read_owner(struct canceller *c, char owner[65])
     int rc = swamp__store_read(c->store, key.text, c->timeout_ms, &c->value, &revision);
     if (rc != SWAMP_OK)
         return rc;
-    if (swamp__read_active(c->store, key.text, revision, c->value.data, c->value.len, &active) != SWAMP_OK ||
-        !swamp__id_is_key_segment(active.instance_id))
+    rc = swamp__read_active(c->store, key.text, revision, c->value.data, c->value.len, &active);
+    if (rc != SWAMP_OK)
+        return rc;
+    if (!swamp__id_is_key_segment(active.instance_id))
         return SWAMP_E_CORRUPT;
     memcpy(owner, active.instance_id, 65);
     return SWAMP_OK;
@@ -53,8 +55,9 @@ read_end(struct canceller *c, char status[16])
     int rc = swamp__store_read(c->store, key.text, c->timeout_ms, &c->value, &revision);
     if (rc != SWAMP_OK)
         return rc;
-    if (swamp__read_run(c->store, key.text, revision, c->value.data, c->value.len, &facts) != SWAMP_OK)
-        return SWAMP_E_CORRUPT;
+    rc = swamp__read_run(c->store, key.text, revision, c->value.data, c->value.len, &facts);
+    if (rc != SWAMP_OK)
+        return rc;
     if (!facts.is_final)
         return SWAMP_CONFLICT;
     memcpy(status, facts.status, 16);

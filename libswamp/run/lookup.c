@@ -36,9 +36,11 @@ read_heartbeat(struct reader *reader)
     if (rc != SWAMP_OK)
         return rc;
     swamp__heartbeat_record record;
-    out->local = swamp__read_heartbeat(reader->store, key.text, reader->revision, reader->value.data,
-                                       reader->value.len, &record) == SWAMP_OK &&
-                 record.local;
+    rc = swamp__read_heartbeat(reader->store, key.text, reader->revision, reader->value.data,
+                               reader->value.len, &record);
+    if (rc == SWAMP_E_NOMEM)
+        return rc;
+    out->local = record.local; /* 0 where it cannot be read */
     out->heartbeat_revision = reader->revision;
     swamp__buf_append(&out->heartbeat, reader->value.data, reader->value.len);
     return swamp__buf_status(&out->heartbeat);
@@ -91,9 +93,11 @@ read_active(struct reader *reader)
     int rc = read_key(reader, key);
     if (rc != SWAMP_OK)
         return rc;
-    if (swamp__read_active(reader->store, key.text, reader->revision, reader->value.data, reader->value.len,
-                           &active) != SWAMP_OK ||
-        !swamp__id_is_key_segment(active.instance_id)) {
+    rc = swamp__read_active(reader->store, key.text, reader->revision, reader->value.data, reader->value.len,
+                            &active);
+    if (rc == SWAMP_E_NOMEM)
+        return rc;
+    if (rc != SWAMP_OK || !swamp__id_is_key_segment(active.instance_id)) {
         reader->out->unreadable = 1;
         return SWAMP_E_CORRUPT;
     }

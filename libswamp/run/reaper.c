@@ -81,17 +81,17 @@ read_run(swamp_store *store, const struct suspect *suspect, int timeout_ms, stru
         swamp__store_read(store, run.text, timeout_ms, &reading->run, &reading->run_revision);
     if (reading->run_status < 0)
         return reading->run_status;
+    int active_rc = SWAMP_ABSENT, run_rc = SWAMP_ABSENT;
     if (reading->active_status == SWAMP_OK)
-        reading->active_readable =
-            swamp__read_active(store, active.text, reading->active_revision, reading->active.data,
-                               reading->active.len, &reading->active_record) == SWAMP_OK;
-    if (reading->run_status == SWAMP_OK) {
-        int rc = swamp__read_run(store, run.text, reading->run_revision, reading->run.data, reading->run.len,
+        active_rc = swamp__read_active(store, active.text, reading->active_revision, reading->active.data,
+                                       reading->active.len, &reading->active_record);
+    if (reading->run_status == SWAMP_OK)
+        run_rc = swamp__read_run(store, run.text, reading->run_revision, reading->run.data, reading->run.len,
                                  &reading->facts);
-        if (rc == SWAMP_E_NOMEM)
-            return rc; /* nobody has said that it cannot be read */
-        reading->run_readable = rc == SWAMP_OK;
-    }
+    if (active_rc == SWAMP_E_NOMEM || run_rc == SWAMP_E_NOMEM)
+        return SWAMP_E_NOMEM; /* nobody has said that it cannot be read */
+    reading->active_readable = active_rc == SWAMP_OK;
+    reading->run_readable = run_rc == SWAMP_OK;
     return SWAMP_OK;
 }
 

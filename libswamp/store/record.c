@@ -42,12 +42,15 @@ static const swamp__field cancel_fields[] = {
 };
 
 /* Liveness goes by revision, so a record that cannot be read is no disaster: it is SWAMP_E_CORRUPT, all
- * members empty. */
+ * members empty. Out of memory is not the record's fault. */
 static int
 read_record(const char *json, size_t len, const swamp__field *fields, size_t count, void *out)
 {
     swamp__json object;
-    if (swamp__json_check(json, len, 0, &object) != SWAMP_OK || object.type != SWAMP__JSON_OBJECT)
+    int rc = swamp__json_check(json, len, 0, &object);
+    if (rc == SWAMP_E_NOMEM)
+        return rc;
+    if (rc != SWAMP_OK || object.type != SWAMP__JSON_OBJECT)
         return SWAMP_E_CORRUPT;
     swamp__fields_read(object, fields, count, out);
     return SWAMP_OK;

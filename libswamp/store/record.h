@@ -8,8 +8,8 @@
 #include "../util/id.h"
 
 /*
- * Readers: SWAMP_OK; SWAMP_E_CORRUPT: no JSON object; then, and for members that are missing or of another
- * type, texts are "" and numbers 0. Durations are never negative and at most a week, so that sums of them do
+ * Readers: SWAMP_OK; SWAMP_E_CORRUPT: no JSON object; SWAMP_E_NOMEM; then, and for members that are missing or
+ * of another type, texts are "" and numbers 0. Durations are never negative and at most a week, so that sums of them do
  * not overflow.
  */
 typedef struct swamp__heartbeat_record {

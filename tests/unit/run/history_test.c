@@ -473,6 +473,27 @@ START_TEST(cancel_of_a_run_that_cannot_be_read_is_an_error)
 }
 END_TEST
 
+START_TEST(cancel_without_memory_is_not_called_corrupt)
+{
+    put_heartbeat("me");
+    if (_i)
+        put_deep_record("active-runs/" RUN, "\"instanceId\":\"I2\"");
+    else
+        put_deep_record("runs/" RUN, "\"id\":\"" RUN "\",\"status\":\"failed\"");
+    int rc = SWAMP_E_NOMEM;
+    for (unsigned long n = 1, failed = 1; failed; n++) {
+        unsigned long before = swamp__alloc_count();
+        swamp__alloc_fail_at(n, 1);
+        rc = cancel_by("me", RUN);
+        failed = swamp__alloc_count() - before >= n;
+        swamp__alloc_fail_at(0, 0);
+        if (failed)
+            ck_assert_int_eq(rc, SWAMP_E_NOMEM);
+    }
+    ck_assert_int_eq(rc, _i ? SWAMP_OK : SWAMP_END);
+}
+END_TEST
+
 static char found[4096];
 
 static void
@@ -551,6 +572,7 @@ add_cancel_tests(Suite *s)
     tcase_add_loop_test(t, cancel_whose_answer_is_lost_is_left_once_more, 0, 2);
     tcase_add_test(t, who_was_declared_dead_cancels_nothing);
     tcase_add_test(t, cancel_of_a_run_that_cannot_be_read_is_an_error);
+    tcase_add_loop_test(t, cancel_without_memory_is_not_called_corrupt, 0, 2);
     tcase_add_test(t, owner_finds_its_requests_also_unreadable_ones);
     suite_add_tcase(s, t);
 }

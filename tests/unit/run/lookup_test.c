@@ -2,6 +2,7 @@
 #include <string.h>
 #include <swamp/status.h>
 #include "../../../libswamp/run/lookup.h"
+#include "../../../libswamp/util/alloc.h"
 #include "../../support/fake_world.h"
 #include "records_fixture.h"
 #include "tap.h"
@@ -196,6 +197,25 @@ START_TEST(record_that_cannot_be_read_is_no_answer)
 }
 END_TEST
 
+START_TEST(memory_that_runs_out_says_nothing_of_a_record)
+{
+    put_deep_record("active-runs/" RUN, "\"instanceId\":\"I2\"");
+    put_deep_record("heartbeats/I2",
+                    "\"instanceId\":\"I2\",\"intervalMs\":10000,\"staleTtlMs\":30000,\"local\":true");
+    for (unsigned long n = 1, failed = 1; failed; n++) {
+        unsigned long before = swamp__alloc_count();
+        swamp__alloc_fail_at(n, 1);
+        look_up(RUN);
+        failed = swamp__alloc_count() - before >= n;
+        swamp__alloc_fail_at(0, 0);
+        ck_assert_int_eq(found.unreadable, 0);
+        ck_assert_int_eq(found.found, failed ? SWAMP__FOUND_FAILED : SWAMP__FOUND_ACTIVE);
+    }
+    ck_assert_int_eq(found.local, 1);
+    ck_assert_uint_eq(warnings_logged(), 0);
+}
+END_TEST
+
 START_TEST(store_that_fails_at_any_read_is_no_answer)
 {
     static const int faults[] = {FAKE_ERROR, FAKE_TIMEOUT};
@@ -236,6 +256,7 @@ suite(void)
     tcase_add_test(t, ended_run_of_a_dead_owner_is_not_found);
     tcase_add_test(t, run_that_is_neither_active_nor_final_is_under_way);
     tcase_add_loop_test(t, record_that_cannot_be_read_is_no_answer, 0, 6);
+    tcase_add_test(t, memory_that_runs_out_says_nothing_of_a_record);
     tcase_add_loop_test(t, store_that_fails_at_any_read_is_no_answer, 0, 2);
     suite_add_tcase(s, t);
     return s;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <swamp/status.h>
 #include "../../../libswamp/run/reaper.h"
+#include "../../../libswamp/util/alloc.h"
 #include "../../../libswamp/wire/document.h"
 #include "../../support/fake_world.h"
 #include "records_fixture.h"
@@ -111,6 +112,25 @@ START_TEST(run_that_is_neither_active_nor_final_is_ended)
     remove_record("active-runs/" RUN);
     ck_assert_int_eq(reap_by(store, "me"), SWAMP_OK);
     ck_assert_uint_eq(reap.ended, 1);
+    check_ended(RUN, "I2");
+}
+END_TEST
+
+/* The end is made of the active record here: not of nothing because there was no memory to read it. */
+START_TEST(memory_that_runs_out_ends_no_run_as_unreadable)
+{
+    for (unsigned long n = 1, failed = 1; failed; n++) {
+        put_active_run(RUN, "I2", "w");
+        put_deep_record("active-runs/" RUN, "\"instanceId\":\"I2\",\"principal\":\"user:x\"");
+        put_record("runs/" RUN, "not json");
+        unsigned long before = swamp__alloc_count();
+        swamp__alloc_fail_at(n, 0);
+        (void)reap_by(store, "me");
+        failed = swamp__alloc_count() - before >= n;
+        swamp__alloc_fail_at(0, 0);
+        if (reap.ended)
+            ck_assert_ptr_nonnull(strstr(record_text("runs/" RUN), "\"initiatedBy\":\"user:x\""));
+    }
     check_ended(RUN, "I2");
 }
 END_TEST
@@ -501,6 +521,7 @@ suite(void)
     tcase_add_test(t, finished_run_of_a_dead_instance_keeps_its_record);
     tcase_add_test(t, final_status_is_never_changed_even_beside_an_active_record);
     tcase_add_test(t, run_that_is_neither_active_nor_final_is_ended);
+    tcase_add_test(t, memory_that_runs_out_ends_no_run_as_unreadable);
     tcase_add_test(t, instance_that_starts_between_the_lists_is_not_even_tried);
     tcase_add_test(t, run_that_only_its_active_record_leads_to_is_ended);
     suite_add_tcase(s, t);

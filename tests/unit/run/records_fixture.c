@@ -123,6 +123,17 @@ put_record(const char *key, const char *value)
 }
 
 void
+put_deep_record(const char *key, const char *members)
+{
+    enum { DEPTH = 1000 };
+    char value[4096], opened[DEPTH], closed[DEPTH];
+    memset(opened, '[', DEPTH);
+    memset(closed, ']', DEPTH);
+    snprintf(value, sizeof value, "{%s,\"deep\":%.*s%.*s}", members, DEPTH, opened, DEPTH, closed);
+    put_record(key, value);
+}
+
+void
 remove_record(const char *key)
 {
     swamp_store_op op = swamp__op_remove(key, SWAMP_STORE_PRESENT, 0);

@@ -14,6 +14,8 @@ void records_close(void);
 
 void put_record(const char *key, const char *value);
 void put_bytes(const char *key, const void *value, size_t len);
+/* `members` and a value so deep that reading it takes memory. */
+void put_deep_record(const char *key, const char *members);
 void remove_record(const char *key);
 int has_record(const char *key);
 uint64_t record_revision(const char *key);    /* 0: absent */

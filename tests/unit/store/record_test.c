@@ -4,6 +4,7 @@
 #include <string.h>
 #include <swamp/status.h>
 #include "../../../libswamp/store/record.h"
+#include "../../../libswamp/util/alloc.h"
 #include "../../../libswamp/wire/json.h"
 #include "tap.h"
 
@@ -156,6 +157,25 @@ START_TEST(ten_megabytes_are_read_like_any_record)
 }
 END_TEST
 
+START_TEST(deep_record_without_memory_is_not_called_corrupt)
+{
+    char text[2048] = "{\"instanceId\":\"i\",\"deep\":";
+    size_t len = strlen(text), depth = 600;
+    memset(text + len, '[', depth);
+    memset(text + len + depth, ']', depth);
+    text[len + 2 * depth] = '}';
+    len += 2 * depth + 1;
+    for (int has_memory = 0; has_memory < 2; has_memory++) {
+        int expected = has_memory ? SWAMP_OK : SWAMP_E_NOMEM;
+        swamp__alloc_fail_at(has_memory ? 0 : 1, 1);
+        ck_assert_int_eq(swamp__heartbeat_read(text, len, &heartbeat), expected);
+        ck_assert_int_eq(swamp__active_read(text, len, &active), expected);
+        ck_assert_int_eq(swamp__cancel_read(text, len, &cancel), expected);
+        swamp__alloc_fail_at(0, 0);
+    }
+}
+END_TEST
+
 static Suite *
 suite(void)
 {
@@ -168,6 +188,7 @@ suite(void)
     tcase_add_test(c, rubbish_is_corrupt_and_leaves_nothing_behind);
     tcase_add_test(c, ids_that_are_too_long_are_dropped_and_names_cut);
     tcase_add_test(c, ten_megabytes_are_read_like_any_record);
+    tcase_add_test(c, deep_record_without_memory_is_not_called_corrupt);
     suite_add_tcase(s, c);
     return s;
 }
