@@ -30,6 +30,8 @@ cmd_doctor(const struct args *args)
         code = store_open(&store, url, out_log, SWAMP_LOG_ERROR);
         if (code == 0)
             code = doctor_look_at_cluster(store);
+        if (code == 0)
+            doctor_look_at_history(store);
         swamp_store_free(store);
     }
     if (code == 0 && doctor_findings() > 0)

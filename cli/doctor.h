@@ -6,7 +6,9 @@
 
 /* The file, its folder, its file system. 1: it is a store that can be opened. */
 int doctor_look_at_file(const char *url);
-/* Heartbeats, clocks, and runs without an owner. 0, or an exit code after one line. */
+/* Heartbeats, clocks, and what instances that are gone left behind. 0, or an exit code after one line. */
 int doctor_look_at_cluster(swamp_store *store);
+/* The newest recorded runs. */
+void doctor_look_at_history(swamp_store *store);
 
 #endif

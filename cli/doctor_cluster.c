@@ -13,7 +13,6 @@
 #define ASK_MS 5000
 #define INSTANCES_MAX 10000
 #define RUNS_MAX 10000
-#define HISTORY_MAX 1000   /* the newest runs */
 #define CLOCK_MS_MAX 60000 /* more than this ahead, and it is no longer the interval or the way here */
 #define WATCH_MS_MAX 20000
 #define LOOK_MS 50
@@ -168,13 +167,19 @@ find_owner(const cluster *c, const json *run)
     return NULL;
 }
 
+static int
+is_absent(const cluster *c, const char *key)
+{
+    uint64_t revision;
+    return swamp_store_get(c->store, key, ASK_MS, take_revision, &revision) == SWAMP_ABSENT;
+}
+
 static void
 look_at_run(const cluster *c, const struct active_run *run)
 {
     const heartbeat *owner = find_owner(c, run->record);
     const char *name = json_get_string(run->record, "resourceName");
     char key[SWAMP_STORE_KEY_MAX + 1];
-    uint64_t revision;
 
     if (owner && !owner->is_silent)
         return;
@@ -184,12 +189,27 @@ look_at_run(const cluster *c, const struct active_run *run)
         return;
     }
     snprintf(key, sizeof(key), "active-runs/%s", run->run_id);
-    if (swamp_store_get(c->store, key, ASK_MS, take_revision, &revision) == SWAMP_ABSENT)
+    if (is_absent(c, key))
         return; /* it ended while we looked */
     doctor_say(1,
                "run %s (%s) is recorded as running, but its instance is gone: the next instance that runs "
                "ends it as interrupted; start one",
                run->run_id, name ? name : "?");
+}
+
+/* A request to a living instance is made beside the run's active record, and goes with it in one commit. */
+static void
+look_at_living(const cluster *c, const char *key, const char *slash_run_id)
+{
+    char active[SWAMP_STORE_KEY_MAX + 1];
+
+    snprintf(active, sizeof(active), "active-runs%s", slash_run_id);
+    if (strncmp(key, "cancel-requests/", strlen("cancel-requests/")) == 0 && is_absent(c, active) &&
+        !is_absent(c, key))
+        doctor_say(1,
+                   "the request %s cancels nothing: there is no such run that has not ended; was it written "
+                   "by hand? It does no harm; to be rid of it restart that instance",
+                   key);
 }
 
 /* A key that an instance left behind which is gone; one that is only silent has had its line. */
@@ -198,44 +218,18 @@ look_at_owned(const cluster *c, const char *key)
 {
     const char *owner = strchr(key, '/') + 1;
     size_t len = strcspn(owner, "/");
-    uint64_t revision;
 
     for (size_t i = 0; i < c->beat_count; i++)
-        if (strlen(c->beats[i].instance_id) == len && strncmp(c->beats[i].instance_id, owner, len) == 0)
+        if (strlen(c->beats[i].instance_id) == len && strncmp(c->beats[i].instance_id, owner, len) == 0) {
+            look_at_living(c, key, owner + len);
             return;
-    if (swamp_store_get(c->store, key, ASK_MS, take_revision, &revision) == SWAMP_ABSENT)
+        }
+    if (is_absent(c, key))
         return; /* it went while we looked */
-    doctor_say(
-        1,
-        "the record %s has no owner: its instance is gone; the next instance that runs removes it, start "
-        "one; if it stays, it does no harm",
-        key);
-}
-
-/* A RUN that cannot be read is answered with `unavailable` for as long as it is there. */
-static int
-take_history(void *user, const char *key, const void *value, size_t len, uint64_t revision)
-{
-    json *record = json_read(value, len, NULL, NULL);
-    (void)revision;
-    ++*(size_t *)user;
-    if (!json_get_string(record, "id") || !json_get_string(record, "status"))
-        doctor_say(1, "the record %s cannot be read; was it written by something else?", key);
-    json_free(record);
-    return 0;
-}
-
-static void
-look_at_history(swamp_store *store)
-{
-    size_t count = 0;
-    int rc = swamp_store_list(store, "runs/", NULL, HISTORY_MAX, SWAMP_STORE_REVERSE, ASK_MS, take_history,
-                              &count);
-    if (rc != SWAMP_OK)
-        doctor_say(1, "the history cannot be read: %s; try again in a moment", swamp_status_text(rc));
-    else
-        doctor_say(0, "%s%zu run%s in the history looked at", count == HISTORY_MAX ? "the newest " : "",
-                   count, TEXT_PLURAL(count));
+    doctor_say(1,
+               "the record %s has no owner: its instance is gone; the next instance that runs removes it, "
+               "start one; if it stays, it does no harm",
+               key);
 }
 
 static void
@@ -282,7 +276,6 @@ doctor_look_at_cluster(swamp_store *store)
             look_at_run(&c, &c.runs[i]);
         for (size_t i = 0; i < c.owned_count; i++)
             look_at_owned(&c, c.owned[i]);
-        look_at_history(store);
     }
     free_cluster(&c);
     return code;

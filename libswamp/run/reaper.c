@@ -19,6 +19,7 @@ struct suspect {
     char instance_id[65];
     char run_id[65];
     char key[SWAMP_STORE_KEY_MAX + 1]; /* where it was found */
+    int was_admitted;                  /* the key is one that the instance itself wrote with its admission */
 };
 
 struct page {
@@ -28,10 +29,14 @@ struct page {
     char last[SWAMP_STORE_KEY_MAX + 1];
 };
 
-/* Two places lead to a run of a dead instance; the first holds all of them but in a damaged store. */
+/*
+ * Three places lead to what a dead instance left behind; the first leads to all of it but in a damaged store.
+ * A request was written by somebody else: it proves nothing about its run.
+ */
 struct place {
     const char *prefix;
     unsigned flags;
+    int was_admitted;
     int (*name)(swamp_store *store, struct suspect *suspect, const char *key, const void *value, size_t len,
                 uint64_t revision); /* SWAMP_OK, else: not understood */
 };
@@ -54,8 +59,9 @@ name_by_record(swamp_store *store, struct suspect *suspect, const char *key, con
 }
 
 static const struct place places[] = {
-    {SWAMP__KEYS_INSTANCE_RUNS, SWAMP_STORE_KEYS_ONLY, name_by_key},
-    {SWAMP__KEYS_ACTIVE_RUNS, 0, name_by_record},
+    {SWAMP__KEYS_INSTANCE_RUNS, SWAMP_STORE_KEYS_ONLY, 1, name_by_key},
+    {SWAMP__KEYS_ACTIVE_RUNS, 0, 1, name_by_record},
+    {SWAMP__KEYS_CANCEL_REQUESTS, SWAMP_STORE_KEYS_ONLY, 0, name_by_key},
 };
 #define PLACES (sizeof places / sizeof places[0])
 
@@ -106,7 +112,7 @@ is_of_the_dead(const struct reading *reading, const struct suspect *suspect)
         return strcmp(reading->active_record.instance_id, suspect->instance_id) == 0;
     if (reading->run_readable && reading->facts.instance_id[0])
         return strcmp(reading->facts.instance_id, suspect->instance_id) == 0;
-    return reading->active_status == SWAMP_OK;
+    return reading->active_status == SWAMP_OK && suspect->was_admitted;
 }
 
 /* The least that is a RUN, from the active record: where the record of the run itself is missing or not readable. */
@@ -234,6 +240,7 @@ take_suspect(void *user, const char *key, const void *value, size_t value_len, u
         return 0; /* what cannot be understood is left alone */
     snprintf(suspect->run_id, sizeof suspect->run_id, "%s", run_id);
     snprintf(suspect->key, sizeof suspect->key, "%s", key);
+    suspect->was_admitted = sink->place->was_admitted;
     page->count++;
     return 0;
 }

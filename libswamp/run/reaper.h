@@ -15,16 +15,16 @@ typedef struct swamp__reap {
     int timeout_ms;  /* of each call */
     size_t max_runs; /* stop after so many; `more` says that there is more to do */
     char after
-        [512]; /* in, out: the key to go on after, in instance-runs/ or active-runs/; "": from the start */
+        [512]; /* in, out: the key to go on after, in whichever of the places below; "": from the start */
     size_t ended, removed; /* out: runs ended as interrupted; left-over keys removed */
     int more;
 } swamp__reap;
 
 /*
  * Reaping (PROTOCOL 5): list instance-runs/, then heartbeats/; for each run of an instance without a
- * heartbeat one commit. Then active-runs/ in the same way, for runs that no key in instance-runs/ leads to.
- * Losing a race is not an error. SWAMP_OK; SWAMP_E_FENCED: `me` was declared dead; or the store's error: what
- * was done stays, call again.
+ * heartbeat one commit. Then active-runs/ in the same way, for runs that no key in instance-runs/ leads to,
+ * and cancel-requests/, for requests that nothing else leads to. Losing a race is not an error. SWAMP_OK;
+ * SWAMP_E_FENCED: `me` was declared dead; or the store's error: what was done stays, call again.
  */
 int swamp__reap_dead(swamp_store *store, swamp__reap *reap);
 

@@ -11,6 +11,7 @@ typedef struct swamp__key {
 #define SWAMP__KEYS_HEARTBEATS "heartbeats/"
 #define SWAMP__KEYS_ACTIVE_RUNS "active-runs/"
 #define SWAMP__KEYS_INSTANCE_RUNS "instance-runs/"
+#define SWAMP__KEYS_CANCEL_REQUESTS "cancel-requests/"
 #define SWAMP__KEYS_RUNS "runs/"
 
 /*

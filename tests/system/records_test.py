@@ -1,4 +1,5 @@
 """The shared store under bad luck: a lock that is held, records that are no records, clocks that are hours off, doctor."""
+import contextlib
 import json
 import os
 import re
@@ -273,9 +274,35 @@ class Doctor(ClusterTest):
         again = self.instance(quick=FAST)
         self.wait_final(run)
         wait_until(lambda: server.instance not in self.alive(), "the death")
+        for place in ("instance-runs/", "cancel-requests/"):
+            wait_until(lambda: not self.keys(place + "0000dead"), "what the dead left in %s to go" % place)
         again.send(signal.SIGTERM)
         self.assert_code(again.wait(), 0)
         client.end()
+
+    def test_doctor_names_a_run_that_nobody_knows_and_a_request_without_a_run(self):
+        server = self.instance()
+        client, run = self.begin(server.url)
+        self.put({"runs/" + GONE % 1: '{"id":"%s","status":"running"}' % (GONE % 1),
+                  "cancel-requests/%s/%s" % (server.instance, GONE % 2): "{}"})
+        done = self.swamp("doctor")
+        self.assert_code(done, 1)
+        found = [line for line in done.out.splitlines() if line.startswith("!!")]
+        self.assertEqual(len(found), 2, found)  # not the run that goes on
+        self.assertRegex(found[0], r"the request cancel-requests/%s/%s cancels nothing: .*restart that instance" % (
+            server.instance, GONE % 2))
+        self.assertRegex(found[1], r"run %s is recorded as not ended, but no other record knows of it: .*remove the record "
+                         r"runs/%s \(docs/STORE\.md" % (GONE % 1, GONE % 1))
+        # what it advises helps
+        self.go()
+        self.assert_code(client.wait(), 0)
+        server.send(signal.SIGTERM)
+        self.assert_code(server.wait(), 0)
+        with contextlib.closing(sqlite3.connect(self.database)) as link, link:
+            link.execute("DELETE FROM records WHERE key = ?", ("runs/" + GONE % 1,))
+        self.instance()
+        wait_until(lambda: not self.keys("cancel-requests/"), "the request to go")
+        self.assert_code(self.swamp("doctor"), 0)
 
 
 if __name__ == "__main__":

@@ -116,6 +116,37 @@ START_TEST(run_that_is_neither_active_nor_final_is_ended)
 }
 END_TEST
 
+/* It proves nothing about the run: what that says of itself decides, and nothing is ended for the request's sake. */
+START_TEST(request_that_nothing_else_leads_to_goes_when_its_instance_is_dead)
+{
+    put_record("cancel-requests/I2/" RUN, "{}");
+    if (_i == 1)
+        put_final_run(RUN, "I2", "w", "succeeded", "");
+    if (_i == 2)
+        put_active_run(RUN, "me", "w");
+    if (_i == 3)
+        put_record("active-runs/" RUN, "not json");
+    if (_i == 4)
+        put_record("runs/" RUN, "{\"id\":\"" RUN "\",\"status\":\"running\"}");
+    uint64_t run = record_revision("runs/" RUN), active = record_revision("active-runs/" RUN);
+    ck_assert_int_eq(reap_by(store, "me"), SWAMP_OK);
+    ck_assert_uint_eq(reap.ended, 0);
+    ck_assert_uint_eq(reap.removed, 1);
+    ck_assert_uint_eq(count_records("cancel-requests/"), 0);
+    ck_assert_uint_eq(record_revision("runs/" RUN), run);
+    ck_assert_uint_eq(record_revision("active-runs/" RUN), active);
+}
+END_TEST
+
+START_TEST(request_to_a_living_instance_stays)
+{
+    put_record("cancel-requests/I2/" RUN, "{}");
+    put_heartbeat("I2");
+    ck_assert_int_eq(reap_by(store, "me"), SWAMP_OK);
+    ck_assert_uint_eq(commits_made(), 0);
+}
+END_TEST
+
 /* The end is made of the active record here: not of nothing because there was no memory to read it. */
 START_TEST(memory_that_runs_out_ends_no_run_as_unreadable)
 {
@@ -521,6 +552,8 @@ suite(void)
     tcase_add_test(t, finished_run_of_a_dead_instance_keeps_its_record);
     tcase_add_test(t, final_status_is_never_changed_even_beside_an_active_record);
     tcase_add_test(t, run_that_is_neither_active_nor_final_is_ended);
+    tcase_add_loop_test(t, request_that_nothing_else_leads_to_goes_when_its_instance_is_dead, 0, 5);
+    tcase_add_test(t, request_to_a_living_instance_stays);
     tcase_add_test(t, memory_that_runs_out_ends_no_run_as_unreadable);
     tcase_add_test(t, instance_that_starts_between_the_lists_is_not_even_tried);
     tcase_add_test(t, run_that_only_its_active_record_leads_to_is_ended);
