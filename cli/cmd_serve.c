@@ -106,24 +106,27 @@ is_over(struct instance *one, int stopping)
     return over;
 }
 
-/* The first signal: a planned stop. The second: no more time for the runs. The third: the kernel's business. */
+/* The first signal: a planned stop. The second: no more time for the runs. The third: signals.c. */
 static void
 obey(struct instance *one, int count, int *stopping)
 {
     void *log = serve_log_user(one->args);
     if (count > 0 && !*stopping) {
         serve_log(SWAMP_LOG_INFO,
-                  "stopping: new runs are taken for the grace, then the runs have their time; once more ends "
-                  "it at once",
+                  "stopping: new runs are taken for the grace, then the runs have their time; once more "
+                  "cancels them now",
                   log);
         if (pthread_create(&one->stopper, NULL, stop_slowly, one) == 0)
             *stopping = 1;
         count--;
     }
     if (count > 0 && *stopping == 1) {
-        serve_log(SWAMP_LOG_WARN, "stopping at once: runs that go on are cancelled", log);
+        serve_log(
+            SWAMP_LOG_WARN,
+            "stopping at once: runs that go on are cancelled and their ends recorded, for which a store "
+            "that does not answer has up to a minute; once more ends this process without that",
+            log);
         *stopping = 2;
-        signals_release();
         (void)swamp_server_stop(one->server,
                                 0); /* the first call's time falls to 0, and both return together */
     }

@@ -2,7 +2,10 @@
 #ifndef SWAMP_CLI_SIGNALS_H
 #define SWAMP_CLI_SIGNALS_H
 
-/* From now on SIGINT, SIGTERM and SIGHUP are counted. A descriptor to poll for reading; -1: errno. */
+/*
+ * From now on SIGINT, SIGTERM and SIGHUP are counted, and the third ends the process at once, whatever it is doing.
+ * A descriptor to poll for reading; -1: errno.
+ */
 int signals_watch(void);
 /* How many came since the last call; *number is the last one. Empties the pipe. */
 int signals_take(int *number);

@@ -46,6 +46,38 @@ class Lock(ClusterTest):
         for server in (one, two):
             self.assertNotIn("declared dead: its", "\n".join(server.lines["err"]))
 
+    def test_a_third_signal_does_not_wait_for_the_store(self):
+        server = self.instance()
+        client, run = self.begin(server.url)
+        self.hold_lock()
+        for said in ("stopping: ", "stopping at once: .*; once more ends this process"):
+            server.send(signal.SIGTERM)
+            server.wait_line("err", said)
+        server.send(signal.SIGTERM)
+        self.assert_code(server.wait(), -signal.SIGTERM)  # by itself it would end with 0
+        self.assertEqual(self.record(run)["status"], "running")
+
+    def test_a_third_signal_ends_a_start_that_waits_for_the_store(self):
+        self.instance().end()  # a store that is whole is opened without the lock
+        self.hold_lock()
+        server = self.start("serve", "--port", "0")
+        wait_until(lambda: self.database + ".lock" in self.open_files(server.process.pid), "the lock to be opened")
+        for _ in range(3):
+            server.send(signal.SIGTERM)
+            wait_until(lambda: server.process.poll() is not None or not self.has_pending(server.process.pid),
+                       "the signal to be taken")
+        done = server.wait()
+        self.assert_code(done, -signal.SIGTERM)
+        self.assertNotIn("listening", done.out)  # which comes after 5 s with the store down
+
+    def open_files(self, pid):
+        folder = "/proc/%d/fd/" % pid
+        return [os.path.realpath(folder + name) for name in os.listdir(folder)]
+
+    def has_pending(self, pid):
+        with open("/proc/%d/status" % pid, encoding="ascii") as file:
+            return int(re.search(r"^ShdPnd:\s*(\w+)", file.read(), re.M).group(1), 16) != 0
+
     def test_the_lock_of_a_process_that_dies_is_free_and_a_run_that_ended_meanwhile_is_recorded(self):
         one = self.instance()
         client, run = self.begin(one.url)
