@@ -4,6 +4,7 @@
  * Usage: load --port N --run ID [--viewers N] [--events N that each shall get] [--dialect NAME, viewers.h]
  *        [--server PID]  whose CPU time and memory are measured
  *        [--start PID]   who emits, if not the server itself
+ *        [--after SEQ]   who attaches has seen that much
  *        [--latency]     how long an event took from the emit
  *        [--late]        the events are there already: attaching counts as well, and nobody is signalled
  *        [--stalled N]   as many more viewers, which read nothing once attached
@@ -123,21 +124,24 @@ make_viewers(viewers *all, int argc, char **argv, const char *run_id)
 
     viewers_init(all, watching + (size_t)bench_number(argc, argv, "idle", 0));
     all->port = (int)bench_number(argc, argv, "port", 0);
+    uint64_t after = (uint64_t)bench_number(argc, argv, "after", 0);
     all->events = (uint64_t)bench_number(argc, argv, "events", 0);
     all->speaks = dialect_by_name(bench_text(argc, argv, "dialect", "swamp"));
     if (!all->speaks) {
         fprintf(stderr, "--dialect: swamp, echo, plain, nats or socketio\n");
         exit(2);
     }
-    for (size_t i = 0; i < all->count; i++) {
-        all->list[i].stalled = i >= readers && i < watching;
-        all->list[i].run_id = i < watching ? run_id : bench_text(argc, argv, "idle-run", run_id);
-    }
     if (bench_flag(argc, argv, "latency")) {
         all->latency_max = readers * (size_t)all->events;
         all->latencies = calloc(all->latency_max + 1, sizeof(*all->latencies));
         if (!all->latencies)
             bench_die("calloc");
+    }
+    all->events += all->events ? after : 0;
+    for (size_t i = 0; i < all->count; i++) {
+        all->list[i].seq = i < watching ? after : 0;
+        all->list[i].stalled = i >= readers && i < watching;
+        all->list[i].run_id = i < watching ? run_id : bench_text(argc, argv, "idle-run", run_id);
     }
     return readers;
 }

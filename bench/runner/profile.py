@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import time
 
-from .fan_out import LARGE_LOG
+from .fan_out import full_log
 
 VIEWERS, EVENTS, TOP = 100, 60000, 5
 
@@ -22,13 +22,14 @@ def profile(bench, _peers, report):
     events = bench.scale(EVENTS)
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         samples = os.path.join(folder, "perf.data")
-        with bench.server("server", "--events", events, *LARGE_LOG) as (process, port, runs):
+        with bench.server("server", "--events", events, *full_log(events)) as (process, port, runs):
             threads = [name for name in os.listdir(f"/proc/{process.pid}/task") if int(name) != process.pid]
             perf = subprocess.Popen(["perf", "record", "-q", "-F", "999", "-o", samples, "-t", ",".join(threads)],
                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:
                 time.sleep(0.5)  # nothing says when perf has begun
-                bench.load(port, runs[0], "--server", process.pid, "--viewers", VIEWERS, "--events", events)
+                bench.load(port, runs[0], "--server", process.pid, "--viewers", VIEWERS, "--events", events,
+                           "--after", events)
             finally:
                 perf.send_signal(signal.SIGINT)
                 perf.wait()

@@ -42,6 +42,10 @@ swamp__context_kill(struct lws *wsi); /* not at once: in the loop's next turn, w
 swamp__context *swamp__loop_context(swamp__loop *loop);
 const swamp__loop_options *swamp__loop_settings(const swamp__loop *loop);
 int swamp__loop_is_running(const swamp__loop *loop); /* 0 once the thread has ended */
-void swamp__loop_turned(swamp__loop *loop);          /* after each callback: timers may have been set */
+#define SWAMP__SOON_MAX 1024 /* as many writes take some 6 ms, and meanwhile nobody else has a turn */
+/* Loop's thread: runs the task when the callback that is under way has returned, unless it is unlinked before. 1; 0: not
+ * taken, this callback has had SWAMP__SOON_MAX of them. */
+int swamp__loop_soon(swamp__loop *loop, swamp__task *task);
+void swamp__loop_turned(swamp__loop *loop); /* after each callback: runs these; timers may have been set */
 
 #endif

@@ -43,6 +43,8 @@ struct swamp__loop {
     _Atomic int64_t ticked_ms;
     pthread_mutex_t lock; /* tasks, closed */
     swamp__list tasks;
+    swamp__list soon; /* loop's thread only: tasks for the end of this callback */
+    int soon_count;
     int closed;
     pthread_t thread;
     int started, joined;
@@ -87,9 +89,24 @@ arm_clock(swamp__loop *loop)
     timerfd_settime(loop->clock.fd, TFD_TIMER_ABSTIME, &at, NULL);
 }
 
+int
+swamp__loop_soon(swamp__loop *loop, swamp__task *task)
+{
+    if (loop->soon_count == SWAMP__SOON_MAX)
+        return 0;
+    loop->soon_count++;
+    swamp__list_push(&loop->soon, &task->link);
+    return 1;
+}
+
 void
 swamp__loop_turned(swamp__loop *loop)
 {
+    for (swamp__link *link; (link = swamp__list_pop(&loop->soon));) {
+        swamp__task *task = SWAMP__OF(link, swamp__task, link);
+        task->run(task);
+    }
+    loop->soon_count = 0;
     /* A timer that was moved back or unset leaves the clock alone: one tick for nothing is cheaper than a
      * call each. */
     if (swamp__timers_next(&loop->timers) < loop->armed_ms)
@@ -209,6 +226,7 @@ swamp__loop_new(swamp__loop **out, const swamp__loop_options *options, const cha
     }
     loop->options = *options;
     swamp__list_init(&loop->tasks);
+    swamp__list_init(&loop->soon);
     swamp__timers_init(&loop->timers);
     loop->world = (swamp__world){.now_ms = world_now_ms,
                                  .unix_ms = world_unix_ms,

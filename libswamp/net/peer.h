@@ -21,6 +21,7 @@ typedef struct swamp__peer {
     swamp__conn *conn;     /* from the decision on the upgrade on */
     swamp__pieces message; /* what came of it so far */
     swamp__timer flush;    /* runs while closing */
+    swamp__task prompt;    /* linked: has something to say at the end of this callback */
     int upgraded, paused;
     int held;       /* not read while libwebsockets keeps bytes of ours: see hold_reading() */
     int closing;    /* we shall send a close frame */

@@ -1,7 +1,7 @@
 /*
  * Accepted connections. The WebSocket side: pieces become messages for the core, and what the core wants to
- * say goes out in batches of finished frames, one lws_write() a turn. The upgrade is decided in upgrade.c,
- * HTTP answered in serve_http.c.
+ * say goes out in batches of finished frames: the first at once, more of them one a writable callback. The upgrade
+ * is decided in upgrade.c, HTTP answered in serve_http.c.
  */
 #include <stdio.h>
 #include <string.h>
@@ -27,12 +27,20 @@ kill_peer(swamp__timer *timer)
         swamp__context_kill(peer->wsi);
 }
 
+/*
+ * Mostly the kernel has room, and to ask for a writable callback first costs a turn of the loop and two changes of
+ * what it polls for: so the first batch is tried at the end of this callback (never from within the core). Not
+ * through TLS, which may want to read before it can write.
+ */
 static void
 want_write(void *self)
 {
     swamp__peer *peer = self;
 
-    if (peer->wsi && peer->upgraded && !peer->finished)
+    if (!peer->wsi || !peer->upgraded || peer->finished || swamp__link_linked(&peer->prompt.link))
+        return;
+    if (swamp__loop_context(peer->end.loop)->tls || peer->closing || lws_partial_buffered(peer->wsi) ||
+        !swamp__loop_soon(peer->end.loop, &peer->prompt))
         lws_callback_on_writable(peer->wsi);
 }
 
@@ -124,7 +132,7 @@ write_batch(swamp__peer *peer, struct lws *wsi)
         /* Out of memory for a frame: without it the stream has a hole, so the client shall come back and resume. */
         peer->closing = 1;
         peer->close_code = CLOSE_INTERNAL;
-        return send_close(peer, wsi);
+        swamp__buf_clear(batch);
     }
     peer->last_batch = peer->closing;
     if (batch->len > 0 && lws_write(wsi, (unsigned char *)batch->data, batch->len, LWS_WRITE_RAW) < 0)
@@ -133,6 +141,19 @@ write_batch(swamp__peer *peer, struct lws *wsi)
     if (more || peer->closing || peer->held)
         lws_callback_on_writable(wsi);
     return 0;
+}
+
+static void
+write_promptly(swamp__task *task)
+{
+    swamp__peer *peer = SWAMP__OF(task, swamp__peer, prompt);
+
+    if (!peer->wsi || !peer->conn)
+        return;
+    if (peer->closing) /* meanwhile: a close frame goes out in a writable callback only */
+        lws_callback_on_writable(peer->wsi);
+    else if (write_batch(peer, peer->wsi) < 0)
+        swamp__context_kill(peer->wsi);
 }
 
 /*
@@ -198,6 +219,7 @@ forget_connection(swamp__peer *peer)
     peer->wsi = NULL;
     peer->conn = NULL;
     peer->finished = 1;
+    swamp__link_remove(&peer->prompt.link);
     swamp__timer_unset(swamp__loop_world(peer->end.loop)->timers, &peer->flush);
     if (conn)
         swamp__conn_free(conn);
@@ -280,6 +302,7 @@ swamp__peer_open(swamp__listener *listener, swamp__list *peers, int fd)
     }
     peer->end = (swamp__end){loop, on_peer};
     peer->listener = listener;
+    peer->prompt.run = write_promptly;
     swamp__pieces_init(&peer->message, SWAMP__MESSAGE_MAX, KEPT_BYTES);
     swamp__buf_init(&peer->body);
     swamp__list_push(peers, &peer->link);

@@ -20,9 +20,6 @@
 #define SWAMP__HOLD_MS 5000            /* PROTOCOL 6.3: a starting instance holds a question so long */
 #define SWAMP__FINAL_WAIT_MS 30000     /* DESIGN 6: viewers wait so long for a final commit */
 #define SWAMP__CANCEL_POLL_MS 500      /* look for cancel requests while runs exist */
-#define SWAMP__VIEWERS_AT_ONCE 20      /* up to so many viewers of a run, events go out at once ... */
-#define SWAMP__VIEWERS_FULL_WINDOW 100 /* ... from so many on, in batches of ... */
-#define SWAMP__FLUSH_WINDOW_MS 5       /* ... so many milliseconds (DESIGN 3) */
 
 /*
  * A question of this folder to the store thread. The instance knows those that are under way, oldest first: a

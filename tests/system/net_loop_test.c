@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <swamp/server.h>
 #include <swamp/status.h>
+#include "../../libswamp/net/context.h"
 #include "../../libswamp/util/clock.h"
 #include "net_fixture.h"
 #include "raw_peer.h"
@@ -129,6 +130,54 @@ START_TEST(stop_runs_what_was_posted_and_refuses_the_rest)
     swamp__loop_wake(loop); /* any thread, also now */
     ck_assert_uint_eq(ran, 1);
     swamp__loop_free(loop);
+}
+END_TEST
+
+typedef struct crowd {
+    swamp__loop *loop;
+    swamp__instance *core;
+    swamp__task tasks[SWAMP__SOON_MAX + 1];
+    size_t taken, run, run_at_once;
+} crowd;
+
+static crowd soon;
+
+static void
+count_run(swamp__task *task)
+{
+    pthread_mutex_lock(&soon.core->lock);
+    soon.run++;
+    pthread_cond_broadcast(&soon.core->changed);
+    pthread_mutex_unlock(&soon.core->lock);
+}
+
+static void
+ask_for_all(void *user)
+{
+    size_t before = soon.run;
+
+    for (size_t i = 0; i <= SWAMP__SOON_MAX; i++) {
+        soon.tasks[i].run = count_run;
+        soon.taken += (size_t)swamp__loop_soon(soon.loop, &soon.tasks[i]);
+    }
+    swamp__link_remove(&soon.tasks[7].link); /* as a connection does that ends meanwhile */
+    soon.run_at_once += soon.run - before;
+}
+
+START_TEST(the_end_of_a_callback_runs_a_bounded_number_of_tasks)
+{
+    net_fixture fixture;
+
+    net_start(&fixture, _i, NULL, NULL);
+    soon = (crowd){.loop = fixture.loop, .core = &fixture.core};
+    for (size_t times = 1; times <= 2; times++) {
+        net_on_loop(fixture.loop, ask_for_all, NULL);
+        core_await(&fixture.core, &soon.run, times * (SWAMP__SOON_MAX - 1));
+    }
+    net_stop(&fixture);
+    ck_assert_uint_eq(soon.taken, 2 * SWAMP__SOON_MAX);
+    ck_assert_uint_eq(soon.run, 2 * (SWAMP__SOON_MAX - 1));
+    ck_assert_uint_eq(soon.run_at_once, 0);
 }
 END_TEST
 
@@ -297,6 +346,7 @@ suite(void)
     tcase_add_loop_test(tc, a_post_wakes_a_sleeping_loop_at_once, 0, NET_LOOPS);
     tcase_add_loop_test(tc, an_idle_loop_shows_that_it_lives, 0, NET_LOOPS);
     tcase_add_loop_test(tc, stop_runs_what_was_posted_and_refuses_the_rest, 0, NET_LOOPS);
+    tcase_add_loop_test(tc, the_end_of_a_callback_runs_a_bounded_number_of_tasks, 0, NET_LOOPS);
     tcase_add_test(tc, files_that_are_no_certificates_are_named);
     tcase_add_loop_test(tc, it_listens_on_its_address_and_no_other, 0, NET_LOOPS);
     tcase_add_loop_test(tc, an_address_that_cannot_be_used_is_explained, 0, NET_LOOPS);
