@@ -16,10 +16,10 @@
 #include "../wire/ws.h"
 #include "instance.h"
 
-#define SWAMP__RETRY_AFTER_MS 1000     /* what `unavailable`, `draining` and `elsewhere` tell the client */
-#define SWAMP__HOLD_MS 5000            /* PROTOCOL 6.3: a starting instance holds a question so long */
-#define SWAMP__FINAL_WAIT_MS 30000     /* DESIGN 6: viewers wait so long for a final commit */
-#define SWAMP__CANCEL_POLL_MS 500      /* look for cancel requests while runs exist */
+#define SWAMP__RETRY_AFTER_MS 1000 /* what `unavailable`, `draining` and `elsewhere` tell the client */
+#define SWAMP__HOLD_MS 5000        /* PROTOCOL 6.3: a starting instance holds a question so long */
+#define SWAMP__FINAL_WAIT_MS 30000 /* DESIGN 6: viewers wait so long for a final commit */
+#define SWAMP__CANCEL_POLL_MS 500  /* look for cancel requests while runs exist */
 
 /*
  * A question of this folder to the store thread. The instance knows those that are under way, oldest first: a
