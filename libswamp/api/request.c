@@ -52,13 +52,12 @@ channel_message(void *user, const char *text, size_t len)
     swamp__single_message(((request *)user)->machine, text, len);
 }
 
-static void
+static int
 io_dial(void *self, const char *url)
 {
     request *r = self;
     swamp__dial_events events = {channel_connected, channel_lost, channel_alive, channel_message, r};
-    if (swamp__channel_open(&r->channel, &r->target, url, &events) != SWAMP_OK)
-        r->channel = NULL; /* the machine's own time-out ends it */
+    return swamp__channel_open(&r->channel, &r->target, url, &events);
 }
 
 static void

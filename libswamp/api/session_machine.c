@@ -43,14 +43,12 @@ io_hang_up(void *self)
     session->channel = NULL;
 }
 
-static void
+static int
 io_dial(void *self, const char *url)
 {
     swamp_session *session = self;
     swamp__dial_events events = {channel_connected, channel_lost, channel_alive, channel_message, session};
-    /* a dial that cannot even begin is a lost one: the machine's own timer for the attempt finds it */
-    if (swamp__channel_open(&session->channel, &session->target, url, &events) != SWAMP_OK)
-        session->channel = NULL;
+    return swamp__channel_open(&session->channel, &session->target, url, &events);
 }
 
 static void

@@ -110,7 +110,10 @@ swamp__act_dial(swamp__session *session, const swamp__news *news)
     session->link = SWAMP__LINK_DIALING;
     swamp__timer_set(session->world->timers, &session->answer_timer,
                      swamp__now_ms(session->world) + session->options.connect_timeout_ms);
-    session->io.dial(session->io.self, address ? address : session->options.url);
+    if (session->io.dial(session->io.self, address ? address : session->options.url) != SWAMP_OK) {
+        session->link = SWAMP__LINK_NONE; /* lost, but not from within this act */
+        swamp__timer_set(session->world->timers, &session->answer_timer, swamp__now_ms(session->world));
+    }
     swamp__free(address);
 }
 
@@ -157,7 +160,11 @@ static void
 fire_answer(swamp__timer *timer)
 {
     swamp__session *session = SWAMP__OF(timer, swamp__session, answer_timer);
-    lose_link(session, session->link == SWAMP__LINK_DIALING ? "no connection in time" : "no answer in time");
+    static const char *const why[] = {[SWAMP__LINK_NONE] =
+                                          "could not begin to dial: not enough memory, or not an address",
+                                      [SWAMP__LINK_DIALING] = "no connection in time",
+                                      [SWAMP__LINK_UP] = "no answer in time"};
+    lose_link(session, why[session->link]);
 }
 
 /* PROTOCOL 1: ping after half the time without a sign of life, give up after all of it. */

@@ -36,7 +36,8 @@ typedef struct swamp__session_options {
  * deliver may say that there is no room: swamp__session_room(session, 0).
  */
 typedef struct swamp__session_io {
-    void (*dial)(void *self, const char *url); /* answered by swamp__session_connected() or _link_lost() */
+    /* SWAMP_OK: answered by swamp__session_connected() or _link_lost(). An error: not begun, and never answered. */
+    int (*dial)(void *self, const char *url);
     void (*send)(void *self, const char *text, size_t len); /* one text message; only while connected */
     void (*ping)(void *self);
     void (*hang_up)(void *self);                     /* forget dial or link; no answer follows */

@@ -66,8 +66,10 @@ static void
 dial(swamp__single *single)
 {
     single->tries++;
-    single->linked = 1;
-    single->io.dial(single->io.self, single->url);
+    single->linked = single->io.dial(single->io.self, single->url) == SWAMP_OK;
+    if (!single->linked)
+        swamp__single_link_lost(single, SWAMP__LINK_LOST, 0,
+                                "could not begin to dial: not enough memory, or not an address");
 }
 
 static void

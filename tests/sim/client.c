@@ -31,7 +31,7 @@ sim_client_has_ended(const sim_client *client)
 
 /* What the session asks for. */
 
-static void
+static int
 io_dial(void *self, const char *url)
 {
     sim_client *client = self;
@@ -47,6 +47,7 @@ io_dial(void *self, const char *url)
                  client->deaf_dials);
     client->link = sim_link_dial(
         client, url, sim_dice(client->of, SIM_DICE_LINK, (uint64_t)client->number << 16 | client->dials++));
+    return SWAMP_OK;
 }
 
 static void

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <cjson/cJSON.h>
 #include <check.h>
+#include <swamp/status.h>
 #include "session_script.h"
 
 static script_out *
@@ -17,7 +18,7 @@ push(scripted *script, int what, const char *text, size_t len)
     return out;
 }
 
-static void
+static int
 io_dial(void *self, const char *url)
 {
     scripted *script = self;
@@ -25,6 +26,7 @@ io_dial(void *self, const char *url)
         script->dials_while_linked++;
     script->link = 1;
     push(script, OUT_DIAL, url, strlen(url));
+    return SWAMP_OK;
 }
 
 static void

@@ -9,15 +9,18 @@
 
 typedef struct scene {
     swamp__session *session;
-    int linked, lasts, last_error;
+    int linked, lasts, last_error, dials, no_memory;
     char id[32];
 } scene;
 
-static void
+static int
 io_dial(void *self, const char *url)
 {
+    scene *s = self;
     (void)url;
-    ((scene *)self)->linked = 1;
+    s->dials++;
+    s->linked = !s->no_memory;
+    return s->no_memory ? SWAMP_E_NOMEM : SWAMP_OK;
 }
 
 static void
@@ -102,26 +105,27 @@ live(scene *s, fake_world *world)
     hear(s, "{\"type\":\"done\",\"id\":\"%s\"}");
 }
 
+static const swamp__session_options options = {.url = "ws://x",
+                                               .start_type = "workflow.run",
+                                               .start_payload = "{}",
+                                               .max_dials = 5,
+                                               .retry_min_ms = 1000,
+                                               .retry_first_ms = 2000,
+                                               .retry_max_ms = 15000,
+                                               .settle_ms = 10000,
+                                               .max_elsewhere = 10,
+                                               .elsewhere_give_up_ms = 90000,
+                                               .elsewhere_min_ms = 1000,
+                                               .elsewhere_max_ms = 2000,
+                                               .dial_address_after = 1,
+                                               .give_up_ms = 300000,
+                                               .connect_timeout_ms = 10000,
+                                               .idle_timeout_ms = 30000,
+                                               .answer_timeout_ms = 120000,
+                                               .request_timeout_ms = 30000};
+
 START_TEST(memory_that_runs_out_ends_the_session_with_an_error)
 {
-    swamp__session_options options = {.url = "ws://x",
-                                      .start_type = "workflow.run",
-                                      .start_payload = "{}",
-                                      .max_dials = 5,
-                                      .retry_min_ms = 1000,
-                                      .retry_first_ms = 2000,
-                                      .retry_max_ms = 15000,
-                                      .settle_ms = 10000,
-                                      .max_elsewhere = 10,
-                                      .elsewhere_give_up_ms = 90000,
-                                      .elsewhere_min_ms = 1000,
-                                      .elsewhere_max_ms = 2000,
-                                      .dial_address_after = 1,
-                                      .give_up_ms = 300000,
-                                      .connect_timeout_ms = 10000,
-                                      .idle_timeout_ms = 30000,
-                                      .answer_timeout_ms = 120000,
-                                      .request_timeout_ms = 30000};
     int whole = 0, failed = 0;
     for (unsigned long n = 1; !whole; n++) {
         scene s = {0};
@@ -151,12 +155,32 @@ START_TEST(memory_that_runs_out_ends_the_session_with_an_error)
 }
 END_TEST
 
+START_TEST(a_dial_that_cannot_begin_is_a_lost_link)
+{
+    scene s = {.no_memory = 1};
+    fake_world *world = fake_world_new(1);
+    fake_node *node = fake_node_new(world);
+    swamp__session_io io = {io_dial, io_send, io_ping, io_hang_up, io_pause, io_deliver, &s};
+    ck_assert_int_eq(swamp__session_new(&s.session, &options, &node->world, &io), SWAMP_OK);
+    swamp__session_begin(s.session);
+    ck_assert_int_eq(s.dials, 1);
+    s.no_memory = 0;
+    fake_world_advance(world, options.retry_first_ms); /* and not the time that a dial may take */
+    ck_assert_int_eq(s.dials, 2);
+    swamp__session_connected(s.session);
+    ck_assert_str_ne(s.id, ""); /* the start was sent */
+    swamp__session_free(s.session);
+    fake_world_free(world);
+}
+END_TEST
+
 int
 main(void)
 {
     Suite *suite = suite_create("memory");
     TCase *tcase = tcase_create("memory");
     tcase_add_test(tcase, memory_that_runs_out_ends_the_session_with_an_error);
+    tcase_add_test(tcase, a_dial_that_cannot_begin_is_a_lost_link);
     suite_add_tcase(suite, tcase);
     return tap_main(suite);
 }

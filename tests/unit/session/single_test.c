@@ -10,18 +10,19 @@ typedef struct scene {
     fake_world *world;
     swamp__single *single;
     swamp_event *event;
-    int dials, sends, linked;
+    int dials, sends, linked, no_memory;
     char sent[300];
 } scene;
 
-static void
+static int
 io_dial(void *self, const char *url)
 {
     scene *s = self;
     ck_assert_str_eq(url, "ws://x");
     ck_assert(!s->linked);
-    s->linked = 1;
     s->dials++;
+    s->linked = !s->no_memory;
+    return s->no_memory ? SWAMP_E_NOMEM : SWAMP_OK;
 }
 
 static void
@@ -128,6 +129,34 @@ START_TEST(a_lost_link_is_tried_again_up_to_the_bound)
 }
 END_TEST
 
+START_TEST(a_dial_that_cannot_begin_is_a_lost_link)
+{
+    lose();
+    s.no_memory = 1;
+    fake_world_advance(s.world, 500);
+    ck_assert_int_eq(s.dials, 2);
+    ck_assert_ptr_null(s.event);
+    s.no_memory = 0;
+    fake_world_advance(s.world, 1000);
+    ck_assert_int_eq(s.dials, 3);
+    ck_assert(s.linked);
+    swamp__single_connected(s.single);
+    hear("{\"type\":\"server.version\",\"id\":\"q1\",\"version\":\"1\"}");
+    ck_assert_int_eq(swamp_event_type(s.event), SWAMP_EVENT_ANSWER);
+}
+END_TEST
+
+START_TEST(dials_that_can_never_begin_are_an_error)
+{
+    lose();
+    s.no_memory = 1;
+    fake_world_advance(s.world, 1500);
+    ck_assert_int_eq(s.dials, 3);
+    ck_assert_int_eq(swamp_event_error(s.event), SWAMP_E_CONNECT);
+    ck_assert_ptr_nonnull(strstr(swamp_event_message(s.event), "memory"));
+}
+END_TEST
+
 START_TEST(time_is_the_other_bound)
 {
     swamp__single_connected(s.single);
@@ -164,6 +193,8 @@ main(void)
     tcase_add_test(tcase, the_answer_is_given_whole);
     tcase_add_test(tcase, an_error_is_given_with_its_code);
     tcase_add_test(tcase, a_lost_link_is_tried_again_up_to_the_bound);
+    tcase_add_test(tcase, a_dial_that_cannot_begin_is_a_lost_link);
+    tcase_add_test(tcase, dials_that_can_never_begin_are_an_error);
     tcase_add_test(tcase, time_is_the_other_bound);
     tcase_add_test(tcase, unauthorized_is_not_tried_again);
     tcase_add_test(tcase, what_cannot_be_decoded_is_an_error);
