@@ -12,10 +12,22 @@ tap_main(Suite *suite)
     return 0;
 }
 
+static int
+read_factor(const char *name)
+{
+    const char *words = getenv(name);
+    int factor = words ? atoi(words) : 1;
+    return factor > 1 ? factor : 1;
+}
+
 int
 tap_slowdown(void)
 {
-    const char *words = getenv("SWAMP_TEST_SLOWDOWN");
-    int factor = words ? atoi(words) : 1;
-    return factor > 1 ? factor : 1;
+    return read_factor("SWAMP_TEST_SLOWDOWN");
+}
+
+int
+tap_thin(void)
+{
+    return read_factor("SWAMP_TEST_THIN");
 }
