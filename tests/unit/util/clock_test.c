@@ -35,7 +35,9 @@ END_TEST
 
 START_TEST(every_day_agrees_with_the_c_library)
 {
-    for (int64_t day = -800000; day < 800000; day += 13) { /* 13 and 400 years have no common factor */
+    int stride = 13 * tap_slowdown(); /* 13 and 400 years have no common factor */
+
+    for (int64_t day = -800000; day < 800000; day += stride) {
         time_t seconds = (time_t)(day * 86400 + 45296);
         struct tm tm;
         char expected[SWAMP__ISO_SIZE * 2], text[SWAMP__ISO_SIZE];
