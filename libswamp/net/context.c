@@ -49,7 +49,6 @@ concerns_no_connection(enum lws_callback_reasons reason)
     case LWS_CALLBACK_GET_THREAD_ID:
     case LWS_CALLBACK_WSI_CREATE:
     case LWS_CALLBACK_EVENT_WAIT_CANCELLED:
-    case LWS_CALLBACK_OPENSSL_LOAD_EXTRA_CLIENT_VERIFY_CERTS:
     case LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS:
     case LWS_CALLBACK_OPENSSL_CONTEXT_REQUIRES_PRIVATE_KEY:
     case LWS_CALLBACK_OPENSSL_PERFORM_CLIENT_CERT_VERIFICATION:
@@ -57,6 +56,14 @@ concerns_no_connection(enum lws_callback_reasons reason)
     default:
         return 0;
     }
+}
+
+/* While the context is made. */
+static void
+keep_client_tls(swamp__context *context, void *tls)
+{
+    if (context->trusts_system)
+        context->untrusting = tls;
 }
 
 static int
@@ -68,6 +75,10 @@ dispatch(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in
 
     if (concerns_no_connection(reason))
         return 0;
+    if (reason == LWS_CALLBACK_OPENSSL_LOAD_EXTRA_CLIENT_VERIFY_CERTS) {
+        keep_client_tls(lws_context_user(lws_get_context(wsi)), user);
+        return 0;
+    }
     end = lws_get_opaque_user_data(wsi);
     if (!end)
         return 0;
@@ -118,7 +129,7 @@ describe_client(swamp__context *context, struct lws_context_creation_info *info)
     info->pt_serv_buf_size = CLIENT_WORK_BYTES;
     /* Otherwise lws takes a proxy from the environment, also for loopback, and hands it the token. */
     info->http_proxy_address = "";
-    info->options |= LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
+    info->options |= LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT | LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS;
 }
 
 static int
@@ -142,7 +153,6 @@ describe_tls(swamp__context *context, const swamp__loop_options *options,
         if (rc < 0)
             return rc;
         info->client_ssl_ca_filepath = options->ca_cert_file;
-        info->options |= LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS;
     }
     return SWAMP_OK;
 }
@@ -164,6 +174,8 @@ swamp__context_init(swamp__context *context, const swamp__loop_options *options,
     rc = describe_tls(context, options, &info, why);
     if (rc < 0)
         return rc;
+    context->trusts_system = !(options->role & SWAMP__LOOP_SERVER) && !options->ca_cert_file;
+    info.user = context;
     info.protocols = context->protocols;
     info.alpn = "http/1.1"; /* RAW batches must never meet HTTP/2 */
     info.gid = (gid_t)-1;
@@ -193,6 +205,14 @@ swamp__context_destroy(swamp__context *context)
         lws_context_destroy(context->lws);
     context->lws = NULL;
     context->vhost = NULL;
+}
+
+void
+swamp__context_trust_system(swamp__context *context)
+{
+    if (context->untrusting)
+        swamp__tls_trust_system(context->untrusting);
+    context->untrusting = NULL;
 }
 
 struct lws *

@@ -22,7 +22,10 @@ struct swamp__end {
 typedef struct swamp__context {
     struct lws_context *lws;
     struct lws_vhost *vhost;
-    int tls; /* a server certificate was given */
+    int tls;           /* a server certificate was given */
+    int trusts_system; /* a client that was given no CA */
+    /* OpenSSL's, of a client that trusts whom the system trusts, until those are loaded; else NULL. */
+    void *untrusting;
     /* The name of the second protocol: filled at each upgrade, since lws echoes it (upgrade.c). */
     char subprotocol[SWAMP__SUBPROTOCOL_SIZE];
     struct lws_protocols protocols[3];
@@ -32,6 +35,12 @@ typedef struct swamp__context {
 int swamp__context_init(swamp__context *context, const swamp__loop_options *options, void *event_loop,
                         const char **why);
 void swamp__context_destroy(swamp__context *context); /* closes what is still open; fine when zeroed */
+
+/*
+ * Before TLS is dialled: loads the system's CA certificates, unless the client was given one of its own. Once, and not
+ * sooner: it takes longer than everything else that a client does, and most speak to loopback without TLS.
+ */
+void swamp__context_trust_system(swamp__context *context);
 
 /* Takes the descriptor, also on failure; the end gets LWS_CALLBACK_RAW_RX_FILE when it is readable. NULL: failed. */
 struct lws *swamp__context_adopt_file(swamp__context *context, int fd, swamp__end *end);

@@ -311,6 +311,8 @@ connect_line(swamp__line *line, const swamp__line_target *target)
     swamp__context *context = swamp__loop_context(line->end.loop);
     struct lws_client_connect_info info;
 
+    if (target->tls)
+        swamp__context_trust_system(context);
     memset(&info, 0, sizeof(info));
     info.context = context->lws;
     info.vhost = context->vhost;

@@ -5,6 +5,7 @@
 #include "tls.h"
 
 #include <openssl/pem.h>
+#include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdio.h>
 #include <string.h>
@@ -93,6 +94,12 @@ swamp__tls_check_ca(const char *ca_cert_file, const char **why)
         return SWAMP_E_TLS;
     X509_free(certificate);
     return SWAMP_OK;
+}
+
+void
+swamp__tls_trust_system(void *context)
+{
+    (void)SSL_CTX_set_default_verify_paths(context);
 }
 
 int

@@ -82,12 +82,12 @@ write_certificate(const char *names, int from, int to)
 
 /* Dials the fixture as `host`; trusting: with its certificate as CA. */
 static void
-dial_and_end(dial_double *it, int i, const char *host, int trusting)
+dial_on(dial_double *it, swamp__loop *loop, const char *host)
 {
     char url[128];
 
     snprintf(url, sizeof(url), "wss://%s:%d/", host, fixture.port);
-    dial_begin(it, net_loop(i, SWAMP__LOOP_CLIENT, trusting ? cert_file : NULL), url);
+    dial_begin(it, loop, url);
     it->greeting = "flood 40 30000";
     it->check = check_flood;
     dial_now(it);
@@ -96,6 +96,12 @@ dial_and_end(dial_double *it, int i, const char *host, int trusting)
         pthread_cond_wait(&it->record.changed, &it->record.lock);
     pthread_mutex_unlock(&it->record.lock);
     dial_end(it);
+}
+
+static void
+dial_and_end(dial_double *it, int i, const char *host, int trusting)
+{
+    dial_on(it, net_loop(i, SWAMP__LOOP_CLIENT, trusting ? cert_file : NULL), host);
 }
 
 static void
@@ -145,6 +151,23 @@ START_TEST(a_certificate_that_is_not_trusted_is_named)
 }
 END_TEST
 
+/* The certificate becomes one of the system's after the client was made: so it had not loaded them before. */
+START_TEST(whom_the_system_trusts_is_read_at_the_first_dial_with_tls)
+{
+    dial_double it;
+    swamp__loop *loop;
+
+    write_certificate("DNS:localhost", -1, 1);
+    net_start(&fixture, _i, cert_file, key_file);
+    loop = net_loop(_i, SWAMP__LOOP_CLIENT, NULL);
+    setenv("SSL_CERT_FILE", cert_file, 1);
+    dial_on(&it, loop, "localhost");
+    ck_assert_msg(it.record.messages == 40, "%s", it.why);
+    net_stop(&fixture);
+    remove_files();
+}
+END_TEST
+
 START_TEST(a_key_of_another_certificate_is_refused)
 {
     swamp__loop_options options = {.role = SWAMP__LOOP_SERVER, .max_connections = 10};
@@ -175,6 +198,7 @@ suite(void)
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, frames_are_exact_over_tls_too, 0, NET_LOOPS);
     tcase_add_loop_test(tc, a_certificate_that_is_not_trusted_is_named, 0, NET_LOOPS);
+    tcase_add_loop_test(tc, whom_the_system_trusts_is_read_at_the_first_dial_with_tls, 0, NET_LOOPS);
     tcase_add_test(tc, a_key_of_another_certificate_is_refused);
     suite_add_tcase(s, tc);
     return s;
@@ -183,5 +207,7 @@ suite(void)
 int
 main(void)
 {
+    setenv("SSL_CERT_FILE", "/dev/null",
+           1); /* whole stacks make the system's 140 certificates a matter of seconds */
     return tap_main(suite());
 }

@@ -153,7 +153,6 @@ class StageTest(ClusterTest):
     def setUp(self):
         super().setUp()
         self.servers, self.seen, self.witness = [], {}, None
-        self.env["SSL_CERT_FILE"] = os.devnull  # nobody speaks TLS here, and to read the roots is most of a client's CPU time
         os.mkfifo(self.path("gate"))
         self.gate = os.open(self.path("gate"), os.O_RDWR)  # commands wait at it without a turn of the CPU
         self.addCleanup(os.close, self.gate)
