@@ -65,6 +65,19 @@ tell_gap(const swamp_event *event)
         out_status("events %llu to %llu are no longer available", from, to);
 }
 
+/* A server that answered has said why not now; of a lost connection there is only an error's text. */
+static void
+tell_reconnecting(const swamp_event *event)
+{
+    const char *message = swamp_event_message(event);
+    if (strcmp(swamp_event_reason(event), "connection_lost") != 0 && message[0])
+        out_status("[reconnecting...] the server says: %s", message);
+    else
+        out_status("[reconnecting...]");
+    if (out_is_verbose())
+        out_log(SWAMP_LOG_INFO, message, NULL);
+}
+
 /* PROTOCOL 7, what a person sees on a terminal: the words of the existing tool. */
 static void
 tell_words(const swamp_event *event)
@@ -77,9 +90,7 @@ tell_words(const swamp_event *event)
         tell_gap(event);
         break;
     case SWAMP_EVENT_RECONNECTING:
-        out_status("[reconnecting...]");
-        if (out_is_verbose())
-            out_log(SWAMP_LOG_INFO, swamp_event_message(event), NULL);
+        tell_reconnecting(event);
         break;
     case SWAMP_EVENT_ELSEWHERE:
         out_status("[run is on another instance, retrying...]");

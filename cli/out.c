@@ -136,14 +136,16 @@ write_error_line(const char *line)
 void
 out_status(const char *format, ...)
 {
-    text line = {0};
+    text words = {0}, line = {0};
     va_list args;
     if (state.quiet)
         return;
     va_start(args, format);
-    text_addv(&line, format, args);
+    text_addv(&words, format, args);
     va_end(args);
+    term_add_words(&line, words.bytes ? words.bytes : "", words.len);
     write_error_line(line.bytes ? line.bytes : "");
+    text_free(&words);
     text_free(&line);
 }
 

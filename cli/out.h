@@ -18,7 +18,7 @@ void out_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void out_bytes(const char *bytes, size_t len);
 /* A received JSON value as one line. */
 void out_json(const char *json, size_t len);
-/* A line on stderr that is news, no failure: not with --quiet. */
+/* A line on stderr that is news, no failure: not with --quiet. Control characters are escaped, also received ones. */
 void out_status(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same as JSON, for --json. */
 void out_status_json(const char *json);

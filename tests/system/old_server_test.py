@@ -205,6 +205,22 @@ class OldServers(SwampTest):
         self.assert_code(done, 0)
         self.assertIn("[run is on another instance, retrying...]", done.err)
 
+    def test_why_a_server_cannot_serve_now_is_said_and_escaped(self):
+        def refuse(connection, request):
+            connection.send({"type": "error", "id": request["id"], "error": {
+                "code": "unavailable", "message": "the disk is \x1b[2Jfull", "retryAfterMs": 1}})
+            until_closed(connection)
+
+        def serve(connection, request):
+            connection.send(attached(request["id"]))
+            connection.events(request["id"], last(1))
+            connection.send({"type": "done", "id": request["id"]})
+            until_closed(connection)
+
+        done = self.follow(self.old_server(refuse, serve), "run", "attach", RUN)
+        self.assert_code(done, 0)
+        self.assertIn("[reconnecting...] the server says: the disk is \\x1b[2Jfull\n", done.err)
+
     def test_interrupted_without_its_new_members_ends_with_the_recorded_status(self):
         def interrupted(connection, request):
             connection.send({"type": "run.interrupted", "id": request["id"],

@@ -83,7 +83,7 @@ class StorePath(SwampTest):
         server = self.serve("--store", "sqlite:a.db")
         self.assertEqual(self.ready(server), (503, "starting"))
         client = self.start("workflow", "run", "hello", "--server", server.url)
-        client.wait_line("err", r"reconnecting")
+        client.wait_line("err", r"^\[reconnecting\.\.\.\] the server says: this instance is starting")
         other.execute("ROLLBACK")
         wait_until(lambda: self.ready(server) == (200, "ready"), "the instance to be ready")
         self.assert_code(client.wait(), 0)  # a start that was refused for now is sent again: it ran once
