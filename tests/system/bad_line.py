@@ -3,7 +3,7 @@ import socket
 import threading
 import time
 
-from swamp_test import PATIENCE
+from swamp_test import PATIENCE, hang_up
 
 
 class BadLine:
@@ -50,26 +50,16 @@ class BadLine:
                     sink.sendall(piece)
         except OSError:
             pass
-        for end in (source, sink):
-            if not hole.is_set():
-                self._shut(end)
+        if not hole.is_set():
+            hang_up(source, sink)
 
     def swallow(self):
         """All connections of now become black holes: open, and silent for ever. New ones work."""
         for hole in self.holes:
             hole.set()
 
-    @staticmethod
-    def _shut(end):
-        try:
-            end.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
-
     def close(self):
-        self._shut(self.listener)
-        for end in self.sockets:
-            self._shut(end)
+        hang_up(self.listener, *self.sockets)
         for thread in self.threads:
             thread.join(PATIENCE)
         for end in [self.listener, *self.sockets]:

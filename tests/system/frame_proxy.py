@@ -2,7 +2,7 @@
 import socket
 import threading
 
-from swamp_test import PATIENCE
+from swamp_test import PATIENCE, hang_up
 
 
 class Cut:
@@ -61,7 +61,7 @@ class FrameProxy:
                 far.sendall(part)
         except OSError:
             pass
-        self._close(near, far)
+        hang_up(near, far)
 
     def _deliver(self, near, far, cut):
         buffer, is_head = b"", True
@@ -74,21 +74,13 @@ class FrameProxy:
                     if cut and cut.words in unit:
                         near.sendall(unit[:cut.let_through])
                         self.done.append(cut)
-                        self._close(near, far)
+                        hang_up(near, far)
                         return
                     near.sendall(unit)
         except OSError:
             pass
-        self._close(near, far)
-
-    @staticmethod
-    def _close(*ends):
-        for end in ends:
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
+        hang_up(near, far)
 
     def close(self):
-        self._close(self.listener)
+        hang_up(self.listener)
         self.listener.close()

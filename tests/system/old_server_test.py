@@ -8,7 +8,7 @@ import struct
 import threading
 
 import swamp_test
-from swamp_test import PATIENCE, SwampTest
+from swamp_test import PATIENCE, SwampTest, hang_up
 
 RUN = "0192f3a0-0000-7000-8000-00000000ab01"
 FINAL = {"id": RUN, "workflowId": "w", "workflowName": "old", "status": "succeeded", "jobs": [], "startedAt": "2026-01-01T00:00:00.000Z"}
@@ -87,13 +87,10 @@ class OldServer:
                     pass
                 except Exception as failure:  # noqa: told by the test
                     self.failure = failure
-                try:
-                    end.shutdown(socket.SHUT_RDWR)
-                except OSError:
-                    pass
+                hang_up(end)
 
     def close(self):
-        self.listener.shutdown(socket.SHUT_RDWR)
+        hang_up(self.listener)
         self.thread.join(PATIENCE)
         self.listener.close()
 

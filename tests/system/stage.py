@@ -9,7 +9,7 @@ import time
 import swamp_test
 from cluster import ClusterTest
 from frame_proxy import take_unit
-from swamp_test import PATIENCE, Process, wait_until
+from swamp_test import PATIENCE, Process, hang_up, wait_until
 
 FINAL = ("succeeded", "failed", "cancelled")
 HISTORY = {"runs", "workflow-runs", "workflow-names"}
@@ -107,11 +107,8 @@ class Door:
 
     @staticmethod
     def _close(*ends):
+        hang_up(*ends)
         for end in ends:
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
             end.close()
 
     def close(self):

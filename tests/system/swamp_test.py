@@ -61,6 +61,15 @@ def wait_until(condition, what, pause_s=0.02):
         time.sleep(pause_s)
 
 
+def hang_up(*ends):
+    """Both ways of each socket end, also for a thread that waits at it; one that has ended already is left as it is."""
+    for end in ends:
+        try:
+            end.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+
 class Result:
     def __init__(self, code, out, err):
         self.code, self.out, self.err = code, out, err
@@ -260,26 +269,18 @@ class Proxy:
                 sink.sendall(part)
         except OSError:
             pass
-        for end in (source, sink):
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
+        hang_up(source, sink)
 
     def cut(self):
         """Ends every connection that is open."""
         with self.lock:
             pairs, self.pairs = self.pairs, []
         for pair in pairs:
-            for end in pair:
-                try:
-                    end.shutdown(socket.SHUT_RDWR)
-                except OSError:
-                    pass
+            hang_up(*pair)
 
     def close(self):
         self.ended = True
-        self.listener.shutdown(socket.SHUT_RDWR)
+        hang_up(self.listener)
         self.cut()
         for thread in self.threads:
             thread.join(PATIENCE)
@@ -313,7 +314,7 @@ class Hangup:
                 end.recv(4096)
 
     def __exit__(self, *_):
-        self.listener.shutdown(socket.SHUT_RDWR)
+        hang_up(self.listener)
         self.thread.join(PATIENCE)
         self.listener.close()
 
