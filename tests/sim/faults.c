@@ -50,50 +50,16 @@ come(cluster *sim)
 /* Links. */
 
 static void
-cut(cluster *sim, int how)
+cut_link(cluster *sim, sim_link *link, int how)
 {
-    sim_link *link = sim_link_random(sim);
-    if (link)
-        sim_link_cut(link, how);
-}
-
-static void
-reset_link(cluster *sim)
-{
-    cut(sim, SIM_CUT_RESET);
-}
-
-static void
-black_hole(cluster *sim)
-{
-    cut(sim, SIM_CUT_BOTH);
-}
-
-static void
-half_open_up(cluster *sim)
-{
-    cut(sim, SIM_CUT_UP);
-}
-
-static void
-half_open_down(cluster *sim)
-{
-    cut(sim, SIM_CUT_DOWN);
-}
-
-static void
-tear_link(cluster *sim)
-{
-    cut(sim, SIM_CUT_TORN);
+    sim_link_cut(link, how);
 }
 
 /* Late against all other links, so that what is sent on two of them comes in another order. */
 static void
-delay_link(cluster *sim)
+delay_link(cluster *sim, sim_link *link, int how)
 {
-    sim_link *link = sim_link_random(sim);
-    if (link)
-        sim_link_delay(link, sim_pick(sim, 200, 9000));
+    sim_link_delay(link, sim_pick(sim, 200, 9000));
 }
 
 static void
@@ -114,36 +80,27 @@ end_refusal(swamp__timer *timer)
 /* Instances. */
 
 static void
-kill_one(cluster *sim)
+kill_it(cluster *sim, sim_instance *instance, int how)
 {
-    sim_instance *instance = pick_instance(sim);
-    if (instance)
-        sim_instance_kill(instance, -1);
+    sim_instance_kill(instance, -1);
 }
 
 static void
-kill_at_a_store_call(cluster *sim)
+kill_at_a_store_call(cluster *sim, sim_instance *instance, int how)
 {
-    sim_instance *instance = pick_instance(sim);
-    if (instance)
-        instance->calls_to_live = (int)sim_pick(sim, 1, 12);
+    instance->calls_to_live = (int)sim_pick(sim, 1, 12);
 }
 
 static void
-restart_one(cluster *sim)
+restart_it(cluster *sim, sim_instance *instance, int how)
 {
-    sim_instance *instance = pick_instance(sim);
-    if (instance)
-        sim_instance_kill(instance, sim_pick(sim, 10, 400));
+    sim_instance_kill(instance, sim_pick(sim, 10, 400));
 }
 
 static void
-pause_one(cluster *sim)
+pause_it(cluster *sim, sim_instance *instance, int how)
 {
-    sim_instance *instance = pick_idle(sim);
-    if (instance)
-        sim_instance_pause(instance,
-                           sim_odds(sim, 50) ? sim_pick(sim, 500, 10000) : sim_pick(sim, 10000, 90000));
+    sim_instance_pause(instance, sim_odds(sim, 50) ? sim_pick(sim, 500, 10000) : sim_pick(sim, 10000, 90000));
 }
 
 /* Who watches a silent one is itself held up, for less than its TTL: the time it slept is no silence. */
@@ -159,83 +116,30 @@ stall_observer(cluster *sim)
 
 /* The death that a directed fault waits for. */
 static void
-let_one_die(cluster *sim)
+let_it_die(cluster *sim, sim_instance *instance, int how)
 {
-    sim_instance *instance = pick_busy(sim);
-    if (instance && sim_instance_is_idle(instance) && sim_odds(sim, 30))
+    if (sim_instance_is_idle(instance) && sim_odds(sim, 30))
         sim_instance_pause(instance, sim_pick(sim, 50000, 90000));
-    else if (instance)
+    else
         sim_instance_kill(instance, -1);
 }
 
 static void
-drain(cluster *sim, sim_instance *instance, int64_t longest_ms)
+drain(cluster *sim, sim_instance *instance, int longest_ms)
 {
-    if (!instance)
-        return;
     int64_t timeout_ms = sim_odds(sim, 30) ? 0 : sim_pick(sim, 0, longest_ms);
     sim_note(sim, "%s: stop, %lld ms for its runs", instance->name, (long long)timeout_ms);
     instance->disturbed = 1;
     swamp__instance_stop(instance->core, timeout_ms);
 }
 
-static void
-stop_one(cluster *sim)
-{
-    drain(sim, pick_instance(sim), 30000);
-}
-
-static void
-stop_a_busy_one(cluster *sim)
-{
-    drain(sim, pick_busy(sim), 8000);
-}
-
 /* Stores. */
 
 static void
-fault_a_store(cluster *sim, int way)
+fault_its_store(cluster *sim, sim_instance *instance, int way)
 {
-    sim_instance *instance = pick_idle(sim);
-    if (instance)
-        sim_instance_store_fault(
-            instance, way, sim_odds(sim, 70) ? sim_pick(sim, 1000, 40000) : sim_pick(sim, 40000, 120000));
-}
-
-static void
-store_is_down(cluster *sim)
-{
-    fault_a_store(sim, SIM_STORE_DOWN);
-}
-
-static void
-store_fails(cluster *sim)
-{
-    fault_a_store(sim, SIM_STORE_FAILS);
-}
-
-static void
-store_is_slow(cluster *sim)
-{
-    fault_a_store(sim, SIM_STORE_SLOW);
-}
-
-static void
-store_hangs(cluster *sim)
-{
-    fault_a_store(sim, SIM_STORE_HANGS);
-}
-
-static void
-store_writes_late(cluster *sim)
-{
-    fault_a_store(sim, SIM_STORE_LATE);
-}
-
-static void
-store_loses_answers(cluster *sim)
-{
-    fault_a_store(sim, SIM_STORE_LOSES);
+    sim_instance_store_fault(instance, way,
+                             sim_odds(sim, 70) ? sim_pick(sim, 1000, 40000) : sim_pick(sim, 40000, 120000));
 }
 
 /* For everybody at once, and often for longer than a TTL: nobody may be declared dead for it. */
@@ -267,11 +171,8 @@ turn_every_wall_clock(cluster *sim)
 }
 
 static void
-turn_a_wall_clock(cluster *sim)
+turn_its_wall_clock(cluster *sim, sim_instance *instance, int how)
 {
-    sim_instance *instance = pick_instance(sim);
-    if (!instance)
-        return;
     instance->node->unix_offset_ms += sim_pick(sim, -21600000, 21600000);
     sim_note(sim, "%s: its wall clock is %lld ms off", instance->name,
              (long long)instance->node->unix_offset_ms);
@@ -279,11 +180,8 @@ turn_a_wall_clock(cluster *sim)
 
 /* Its monotonic clock, by which it measures the silence of others, goes wrong by up to a tenth. */
 static void
-let_a_clock_drift(cluster *sim)
+let_its_clock_drift(cluster *sim, sim_instance *instance, int how)
 {
-    sim_instance *instance = pick_instance(sim);
-    if (!instance)
-        return;
     int64_t rate = sim_pick(sim, 900, 1100);
     sim_note(sim, "%s: its clock goes at %lld per mille", instance->name, (long long)rate);
     fake_node_set_rate(instance->node, rate);
@@ -298,61 +196,73 @@ pick_client(cluster *sim)
 }
 
 static void
-stop_reading(cluster *sim)
+stop_reading(cluster *sim, sim_client *client)
 {
-    sim_client *client = pick_client(sim);
-    if (client)
-        sim_client_stop_reading(client, sim_pick(sim, 5000, 120000));
+    sim_client_stop_reading(client, sim_pick(sim, 5000, 120000));
 }
 
 static void
-restart_a_client(cluster *sim)
+restart_client(cluster *sim, sim_client *client)
 {
-    sim_client *client = pick_client(sim);
-    if (client)
-        sim_client_restart(client);
+    sim_client_restart(client);
 }
 
 static void
-cancel_a_run(cluster *sim)
+cancel_its_run(cluster *sim, sim_client *client)
 {
-    sim_client *client = pick_client(sim);
-    if (client)
-        sim_client_cancel(client);
+    sim_client_cancel(client);
 }
 
 const sim_kind sim_kinds[] = {
-    [SIM_KIND_CLIENT] = {come, 0, 0, "client_comes"},
-    [SIM_KIND_DEATH] = {let_one_die, 0, 0, "death_to_be_aimed_at"},
-    [SIM_KIND_STOP] = {stop_a_busy_one, 0, 0, "stop_to_be_aimed_at"},
-    {reset_link, 22, 45, "link_reset"},
-    {black_hole, 5, 10, "link_black_hole"},
-    {half_open_up, 5, 10, "link_half_open_up"},
-    {half_open_down, 5, 10, "link_half_open_down"},
-    {tear_link, 8, 15, "link_cut_in_mid_frame"},
-    {delay_link, 6, 10, "link_delayed_and_reordered"},
-    {refuse_dials, 4, 0, "dials_refused"},
-    {kill_one, 7, 0, "instance_killed"},
-    {kill_at_a_store_call, 7, 0, "instance_killed_at_a_store_call"},
-    {restart_one, 4, 0, "instance_restarted"},
-    {pause_one, 9, 0, "instance_paused_and_resumed"},
-    {stall_observer, 4, 0, "observer_stalled"},
-    {stop_one, 6, 0, "instance_drained"},
-    {store_is_down, 3, 0, "store_error"},
-    {store_fails, 3, 0, "store_error_at_times"},
-    {store_is_slow, 3, 0, "store_answers_late"},
-    {store_hangs, 3, 0, "store_unavailable_for_long"},
-    {store_writes_late, 3, 0, "store_writes_late"},
-    {store_loses_answers, 3, 0, "store_answer_lost_after_write"},
-    {fault_every_store, 4, 0, "store_of_all_unavailable"},
-    {turn_every_wall_clock, 2, 2, "clock_of_all_wrong_by_hours"},
-    {turn_a_wall_clock, 3, 3, "clock_steps_by_hours"},
-    {let_a_clock_drift, 3, 3, "clock_drifts"},
-    {stop_reading, 4, 0, "viewer_stops_reading"},
-    {restart_a_client, 10, 15, "client_restarted"},
-    {cancel_a_run, 5, 5, "run_cancelled"},
+    [SIM_KIND_CLIENT] = {"client_comes", 0, 0, .to_all = come},
+    [SIM_KIND_DEATH] = {"death_to_be_aimed_at", 0, 0, .pick = pick_busy, .to_instance = let_it_die},
+    [SIM_KIND_STOP] = {"stop_to_be_aimed_at", 0, 0, .pick = pick_busy, .to_instance = drain, .how = 8000},
+    {"link_reset", 22, 45, .to_link = cut_link, .how = SIM_CUT_RESET},
+    {"link_black_hole", 5, 10, .to_link = cut_link, .how = SIM_CUT_BOTH},
+    {"link_half_open_up", 5, 10, .to_link = cut_link, .how = SIM_CUT_UP},
+    {"link_half_open_down", 5, 10, .to_link = cut_link, .how = SIM_CUT_DOWN},
+    {"link_cut_in_mid_frame", 8, 15, .to_link = cut_link, .how = SIM_CUT_TORN},
+    {"link_delayed_and_reordered", 6, 10, .to_link = delay_link},
+    {"dials_refused", 4, 0, .to_all = refuse_dials},
+    {"instance_killed", 7, 0, .pick = pick_instance, .to_instance = kill_it},
+    {"instance_killed_at_a_store_call", 7, 0, .pick = pick_instance, .to_instance = kill_at_a_store_call},
+    {"instance_restarted", 4, 0, .pick = pick_instance, .to_instance = restart_it},
+    {"instance_paused_and_resumed", 9, 0, .pick = pick_idle, .to_instance = pause_it},
+    {"observer_stalled", 4, 0, .to_all = stall_observer},
+    {"instance_drained", 6, 0, .pick = pick_instance, .to_instance = drain, .how = 30000},
+    {"store_error", 3, 0, .pick = pick_idle, .to_instance = fault_its_store, .how = SIM_STORE_DOWN},
+    {"store_error_at_times", 3, 0, .pick = pick_idle, .to_instance = fault_its_store, .how = SIM_STORE_FAILS},
+    {"store_answers_late", 3, 0, .pick = pick_idle, .to_instance = fault_its_store, .how = SIM_STORE_SLOW},
+    {"store_unavailable_for_long", 3, 0, .pick = pick_idle, .to_instance = fault_its_store,
+     .how = SIM_STORE_HANGS},
+    {"store_writes_late", 3, 0, .pick = pick_idle, .to_instance = fault_its_store, .how = SIM_STORE_LATE},
+    {"store_answer_lost_after_write", 3, 0, .pick = pick_idle, .to_instance = fault_its_store,
+     .how = SIM_STORE_LOSES},
+    {"store_of_all_unavailable", 4, 0, .to_all = fault_every_store},
+    {"clock_of_all_wrong_by_hours", 2, 2, .to_all = turn_every_wall_clock},
+    {"clock_steps_by_hours", 3, 3, .pick = pick_instance, .to_instance = turn_its_wall_clock},
+    {"clock_drifts", 3, 3, .pick = pick_instance, .to_instance = let_its_clock_drift},
+    {"viewer_stops_reading", 4, 0, .to_client = stop_reading},
+    {"client_restarted", 10, 15, .to_client = restart_client},
+    {"run_cancelled", 5, 5, .to_client = cancel_its_run},
 };
 const size_t sim_kind_count = sizeof sim_kinds / sizeof sim_kinds[0];
+
+void
+sim_kind_happen(cluster *sim, const sim_kind *kind)
+{
+    sim_link *link = kind->to_link ? sim_link_random(sim) : NULL;
+    sim_client *client = kind->to_client ? pick_client(sim) : NULL;
+    sim_instance *instance = kind->to_instance ? kind->pick(sim) : NULL;
+    if (kind->to_all)
+        kind->to_all(sim);
+    if (link)
+        kind->to_link(sim, link, kind->how);
+    if (client)
+        kind->to_client(sim, client);
+    if (instance)
+        kind->to_instance(sim, instance, kind->how);
+}
 
 static void
 nothing_yet(swamp__timer *timer)

@@ -92,7 +92,7 @@ happen(swamp__timer *timer)
         sim_note(sim, "[%zu] %s", sim->plan_at, sim_kinds[entry->kind].name);
         sim->happened[entry->kind]++;
         sim->dice = &dice;
-        sim_kinds[entry->kind].happen(sim);
+        sim_kind_happen(sim, &sim_kinds[entry->kind]);
         sim->dice = &sim->own_dice;
     }
     if (sim->plan_at < sim->plan_count)

@@ -197,12 +197,19 @@ void sim_plan_print(const cluster *sim, swamp__buf *out); /* what of it happened
 
 /* faults.c: what the entries of a plan do */
 typedef struct sim_kind {
-    void (*happen)(cluster *sim);
-    int weight, weight_when_calm; /* 0: never by chance */
     const char *name;
+    int weight, weight_when_calm; /* 0: never by chance */
+    /* What is done, to all or to one that is picked when it happens, if there is one. One of the four is given. */
+    void (*to_all)(cluster *sim);
+    void (*to_link)(cluster *sim, sim_link *link, int how);
+    void (*to_client)(cluster *sim, sim_client *client);
+    void (*to_instance)(cluster *sim, sim_instance *instance, int how);
+    sim_instance *(*pick)(cluster *sim); /* which instance */
+    int how;
 } sim_kind;
 extern const sim_kind sim_kinds[];
 extern const size_t sim_kind_count;
+void sim_kind_happen(cluster *sim, const sim_kind *kind);
 /* Places in it of what plan.c puts into a plan itself. */
 #define SIM_KIND_CLIENT 0
 #define SIM_KIND_DEATH 1
