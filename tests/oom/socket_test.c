@@ -5,37 +5,13 @@
 #include <swamp/swamp.h>
 #include "../../libswamp/util/alloc.h"
 #include "../contract/scratch.h"
+#include "../support/brief_host.h"
 #include "tap.h"
 
 #define CASES 16 /* processes that share the allocations out among them */
 #define BOUND_MS 30000
 
 static char *folder;
-
-static void
-work(swamp_work *work, void *user)
-{
-    static const char known[] = "{\"resourceName\":\"w\",\"workflowId\":\"w\"}";
-    static const char last[] = "{\"kind\":\"completed\",\"run\":null}";
-    swamp_run *run = NULL;
-    (void)user;
-    switch (swamp_work_kind(work)) {
-    case SWAMP_WORK_RESOLVE:
-        swamp_work_answer(work, SWAMP_OK, known, strlen(known));
-        break;
-    case SWAMP_WORK_START:
-        if (swamp_work_run(work, &run) == SWAMP_OK) {
-            for (int i = 0; i < 3; i++)
-                swamp_run_emit(run, "{\"kind\":\"x\"}", 12);
-            swamp_run_update(run, "{\"jobs\":[]}", 11);
-            swamp_run_finish(run, SWAMP_RUN_SUCCEEDED, last, strlen(last), NULL, 0);
-        }
-        swamp_work_answer(work, SWAMP_OK, NULL, 0);
-        break;
-    default:
-        swamp_work_answer(work, SWAMP_OK, NULL, 0);
-    }
-}
 
 /* A call either works or says that memory is missing, and then it has made nothing. */
 static int
@@ -145,7 +121,7 @@ static int
 live(unsigned long n)
 {
     char path[SCRATCH_PATH_MAX];
-    swamp_executor executor = {sizeof executor, work, NULL};
+    swamp_executor executor = {sizeof executor, brief_host_work, NULL};
     swamp_server_options options = {.size = sizeof options,
                                     .executor = &executor,
                                     .executor_threads = 1,

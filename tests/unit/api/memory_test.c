@@ -2,33 +2,11 @@
 #include <string.h>
 #include <swamp/swamp.h>
 #include "../../../libswamp/util/alloc.h"
+#include "../../support/brief_host.h"
 #include "tap.h"
 
 #define ROUNDS 139 /* more than there are allocations: the last rounds see no failure */
 #define BOUND_MS 30000
-
-static void
-work(swamp_work *work, void *user)
-{
-    const char *known = "{\"resourceName\":\"w\",\"workflowId\":\"w\"}";
-    const char *last = "{\"kind\":\"completed\",\"run\":null}";
-    swamp_run *run = NULL;
-    (void)user;
-    switch (swamp_work_kind(work)) {
-    case SWAMP_WORK_RESOLVE:
-        swamp_work_answer(work, SWAMP_OK, known, strlen(known));
-        break;
-    case SWAMP_WORK_START:
-        if (swamp_work_run(work, &run) == SWAMP_OK) {
-            swamp_run_emit(run, "{\"kind\":\"x\"}", 12);
-            swamp_run_finish(run, SWAMP_RUN_SUCCEEDED, last, strlen(last), NULL, 0);
-        }
-        swamp_work_answer(work, SWAMP_OK, NULL, 0);
-        break;
-    default:
-        swamp_work_answer(work, SWAMP_OK, NULL, 0);
-    }
-}
 
 /* Until the end: DONE or ERROR is told, in whatever way memory was missing. */
 static void
@@ -58,7 +36,7 @@ follow(swamp_server *server)
 START_TEST(an_allocation_that_fails_is_told)
 {
     unsigned long n = ROUNDS - (unsigned long)(_i * tap_thin());
-    swamp_executor executor = {sizeof(executor), work, NULL};
+    swamp_executor executor = {sizeof(executor), brief_host_work, NULL};
     swamp_server_options options = {.size = sizeof(options),
                                     .flags = SWAMP_SERVER_LOCAL,
                                     .executor = &executor,
