@@ -65,7 +65,7 @@ PLANTS = [
     ("deaths_are_declared_early", "run/watch.c", "now_ms - watch->since_ms > watch->stale_ttl_ms)",
      "4 * (now_ms - watch->since_ms) > watch->stale_ttl_ms)"),
     ("silence_counts_as_death", "server/attach.c", "        withhold(asked, watch);",
-     "        say_interrupted(settle(asked), found->run.id, found->owner, \"instance_dead\");"),
+     "        swamp__attach_say_interrupted(settle(asked), found->run.id, found->owner, \"instance_dead\");"),
     ("store_failure_means_not_found", "run/lookup.c",
      "    if (rc != SWAMP_OK)\n        return SWAMP__FOUND_FAILED;\n    rc = read_heartbeat",
      "    if (rc != SWAMP_OK)\n        return SWAMP__FOUND_NOTHING;\n    rc = read_heartbeat"),
