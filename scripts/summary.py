@@ -3,7 +3,20 @@
 summary.py LOG... --stages PASSED FAILED     the names of stages, which count as a test each
 """
 import json
+import re
 import sys
+
+# tests/system/swamp_test.py prints this of a test of a program that has many
+SKIPPED = re.compile(r"^skipped +[0-9.]+ s  (?:__main__\.)?(\S+): (.*)$", re.M)
+
+
+def skips_of(test, name):
+    """(test, reason) of what was skipped in a program; of one without tests of its own its last line is the reason."""
+    skips = SKIPPED.findall(test.get("stdout", ""))
+    if not skips and test["result"] == "SKIP":
+        lines = test.get("stdout", "").split("\n")
+        skips = [("", next((line for line in reversed(lines) if line), "no reason given"))]
+    return [(name + (": " + one if one else ""), why) for one, why in skips]
 
 
 def read_results(path):
@@ -15,7 +28,7 @@ def read_results(path):
             suite = suites.split(":")[-1].split("+")[0] or "other"
             result = test["result"]
             kind = "passed" if result in ("OK", "EXPECTEDFAIL") else "skipped" if result == "SKIP" else "failed"
-            yield suite, kind, test["duration"], name
+            yield suite, kind, test["duration"], name, skips_of(test, name)
 
 
 def say(counts):
@@ -28,14 +41,17 @@ def main():
     total = {"passed": len(stages[0].split()), "failed": len(stages[1].split()), "skipped": 0}
     for number, path in enumerate(logs):
         suites = {}
-        for suite, kind, seconds, name in read_results(path):
+        for suite, kind, seconds, name, skips in read_results(path):
             row = suites.setdefault(suite, {"passed": 0, "failed": 0, "skipped": 0, "seconds": 0, "longest": (0, "")})
-            row[kind] += 1
             row["seconds"] += seconds
             row["longest"] = max(row["longest"], (seconds, name))
-            total[kind] += 1
-            if kind != "passed":
-                print(f"{kind}: {suite}/{name} ({path})")
+            for counts in (row, total):
+                counts[kind] += kind != "skipped"
+                counts["skipped"] += len(skips)
+            if kind == "failed":
+                print(f"failed: {suite}/{name} ({path})")
+            for skip, why in skips:
+                print(f"skipped: {suite}/{skip}: {why} ({path})")
         if number == 0:
             for suite, row in sorted(suites.items()):
                 print(f"   {suite:10} {row['seconds']:5.0f} s of tests side by side, the longest {row['longest'][0]:.0f} s "

@@ -1,17 +1,15 @@
 """Three instances behind a load balancer: cuts, the wrong instance, and an owner that is killed."""
 import json
 import os
-import shutil
 import signal
 import socket
 
 import swamp_test
-from swamp_test import Process, Socket, SwampTest, wait_until, workflow
+from swamp_test import Process, Socket, SwampTest, find_program, wait_until, workflow
 
 # Counts until it is told to stop, so that cuts always meet a run that goes on.
 COUNT = "i=0; until test -e go; do i=$((i + 1)); echo line $i; sleep 0.2; done"
 QUICK = ["--heartbeat-interval", "500ms", "--stale-ttl", "2s", "--reconciliation-interval", "1s"]
-HAPROXY = shutil.which("haproxy", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
 
 CONFIG = """
 global
@@ -41,15 +39,14 @@ class Balancer(SwampTest):
 
     def haproxy(self, servers, balance="roundrobin"):
         """The port of a balancer over them; its socket is made here, so that no port is guessed."""
-        if not HAPROXY:
-            self.skipTest("haproxy is not installed")
+        program = find_program("haproxy")
         with socket.create_server(("127.0.0.1", 0)) as door:
             port = door.getsockname()[1]
             with open(self.path("haproxy.cfg"), "w", encoding="ascii") as file:
                 file.write(CONFIG.format(balance=balance) + "listen swamp\n    bind fd@%d\n" % door.fileno())
                 for server in servers:
                     file.write("    server s%d 127.0.0.1:%d\n" % (server.port, server.port))
-            words = [HAPROXY, "-db", "-f", self.path("haproxy.cfg")]
+            words = [program, "-db", "-f", self.path("haproxy.cfg")]
             process = Process(words, self.env, self.folder, pass_fds=[door.fileno()])
         self.addCleanup(process.end)
         return port

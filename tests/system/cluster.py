@@ -3,7 +3,6 @@ import ctypes
 import fcntl
 import json
 import os
-import shutil
 import signal
 import socket
 import sqlite3
@@ -14,7 +13,7 @@ import time
 import unittest
 
 import swamp_test
-from swamp_test import SWAMP, UNTIL_GO, Server, Socket, SwampTest, wait_until, workflow
+from swamp_test import SWAMP, UNTIL_GO, Server, Socket, SwampTest, find_program, wait_until, workflow
 
 MARKER = "SWAMP_TEST_MARKER"
 QUICK = ["--heartbeat-interval", "500ms", "--stale-ttl", "2s", "--reconciliation-interval", "500ms", "--drain-timeout", "20s"]
@@ -120,9 +119,7 @@ class ClusterTest(SwampTest):
 
     def balance(self, *servers):
         """haproxy before the servers; its URL."""
-        haproxy = shutil.which("haproxy", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
-        if not haproxy:
-            self.skipTest("haproxy is not installed: scripts/packages")
+        haproxy = find_program("haproxy")
         with socket.create_server(("127.0.0.1", 0)) as door:
             with open(self.path("haproxy.cfg"), "w", encoding="ascii") as file:
                 file.write(HAPROXY % door.fileno())

@@ -1,16 +1,14 @@
 """Balancers that cut what is idle for 30 s, before a run that says nothing for 75: pings keep its one connection."""
 import os
-import shutil
 import socket
 import subprocess
 import time
 
 import swamp_test
-from swamp_test import SwampTest, workflow
+from swamp_test import SwampTest, find_program, workflow
 
 SILENT_S = 75
 SILENT = "echo begun; sleep %d; echo gone on" % SILENT_S
-PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 
 # No `timeout tunnel`: after the upgrade the idle limits of client and server go on.
 HAPROXY = """
@@ -56,12 +54,6 @@ http {{
 
 
 class Idle(SwampTest):
-    def program(self, name):
-        found = shutil.which(name, path=PATH)
-        if not found:
-            self.skipTest("%s is not installed: scripts/packages --full" % name)
-        return found
-
     def spawn(self, words, **options):
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, **options)
@@ -74,14 +66,14 @@ class Idle(SwampTest):
         return self.path(name)
 
     def haproxy(self, port):
-        program = self.program("haproxy")
+        program = find_program("haproxy")
         with socket.create_server(("127.0.0.1", 0)) as door:
             self.spawn([program, "-db", "-f", self.write("haproxy.cfg", HAPROXY.format(fd=door.fileno(), port=port))],
                        pass_fds=[door.fileno()])
             return door.getsockname()[1]
 
     def nginx(self, port):
-        program = self.program("nginx")
+        program = find_program("nginx")
         with socket.create_server(("127.0.0.1", 0)) as free:  # nginx takes no socket of ours: a port that was free
             door = free.getsockname()[1]
         self.spawn([program, "-p", self.folder, "-c",

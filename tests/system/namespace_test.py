@@ -5,15 +5,12 @@ the other the owner of the run. The store is a file that both see. The pair is t
 """
 import json
 import os
-import shutil
 import subprocess
 
 import swamp_test
 from cluster import QUICK, ClusterTest
-from swamp_test import SWAMP, Process, Server, wait_until
+from swamp_test import SWAMP, Process, Server, find_program, wait_until
 
-PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
-IP, HAPROXY = (shutil.which(name, path=PATH) for name in ("ip", "haproxy"))
 NEAR, FAR = "10.77.0.1", "10.77.0.2"  # nobody else's: the namespaces have no other way out
 DOOR, OWNER, OTHER = 8080, 9001, 9002  # ports of namespaces that are ours alone
 
@@ -38,14 +35,14 @@ listen door
 
 
 def ip(*words, check=True):
-    return subprocess.run([IP, *words], capture_output=True, text=True, check=check)
+    return subprocess.run([find_program("ip"), *words], capture_output=True, text=True, check=check)
 
 
 class Namespaces(ClusterTest):
     def setUp(self):
         super().setUp()
-        if not IP or os.geteuid() != 0:
-            self.skipTest("network namespaces need root and `ip` (iproute2)")
+        if os.geteuid() != 0:
+            self.skipTest("network namespaces need root")
         mark = os.path.basename(self.folder)[-8:]
         self.near, self.far = "swamp-near-" + mark, "swamp-far-" + mark
         for name in (self.near, self.far):
@@ -66,7 +63,7 @@ class Namespaces(ClusterTest):
         ip("-n", self.far, "link", "set", "wire", state)
 
     def inside(self, name, *words):
-        return [IP, "netns", "exec", name, *words]
+        return [find_program("ip"), "netns", "exec", name, *words]
 
     def serve_in(self, name, host, port):
         words = ["serve", "--host", host, "--port", str(port), "--drain-grace", "0", *QUICK]
@@ -84,13 +81,11 @@ class Namespaces(ClusterTest):
 
     def begin_on_owner(self):
         """A run of the far instance, and its client, which came by way of the balancer."""
-        if not HAPROXY:
-            self.skipTest("haproxy is not installed: scripts/packages")
         owner, other = self.serve_in(self.far, FAR, OWNER), self.serve_in(self.near, "127.0.0.1", OTHER)
         # `backup`: all goes to the owner as long as it can be reached
         with open(self.path("haproxy.cfg"), "w", encoding="ascii") as file:
             file.write(CONFIG % (DOOR, FAR, OWNER, OTHER))
-        balancer = Process(self.inside(self.near, HAPROXY, "-db", "-f", self.path("haproxy.cfg")), self.env, self.folder)
+        balancer = Process(self.inside(self.near, find_program("haproxy"), "-db", "-f", self.path("haproxy.cfg")), self.env, self.folder)
         self.addCleanup(balancer.end)
         client = self.client("workflow", "run", "held", "--json")
         run = client.wait_line("err", r'"accepted","runId":"([^"]+)"').group(1)

@@ -49,6 +49,14 @@ def workflow(name, command, ident=None):
                                   "methodName": "execute", "inputs": {"run": command}}}]}]})
 
 
+def find_program(name):
+    """Its path, also where root alone looks for it. Without it a test fails: else nobody would see what is left out."""
+    found = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+    if not found:
+        raise AssertionError("%s is not installed: scripts/packages --full" % name)
+    return found
+
+
 def wait_until(condition, what, pause_s=0.02):
     """Polls: for what has no descriptor to wait on."""
     until = time.monotonic() + PATIENCE
@@ -415,7 +423,10 @@ def run_one(test):
 
 
 def main(at_once=4):
-    """All tests of the program, some at a time, since most of them wait; with arguments: as unittest does."""
+    """All tests of the program, some at a time, since most of them wait; with arguments: as unittest does.
+
+    A line a test; of one that is skipped also the reason (scripts/summary.py reads it): a right that is missing here.
+    """
     if sys.argv[1:]:
         unittest.main(verbosity=2)
     loaded = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
@@ -425,7 +436,8 @@ def main(at_once=4):
         for test, (result, took_s) in zip(tests, pool.map(run_one, tests)):
             good, all_skipped = good and result.wasSuccessful(), all_skipped and bool(result.skipped)
             word = "FAILED" if not result.wasSuccessful() else "skipped" if result.skipped else "ok"
-            print("%-7s %5.1f s  %s" % (word, took_s, test.id()), flush=True)
-            for where, why in [*result.failures, *result.errors, *result.skipped]:
+            reason = "".join(": " + why for _, why in result.skipped)
+            print("%-7s %5.1f s  %s%s" % (word, took_s, test.id(), reason), flush=True)
+            for where, why in [*result.failures, *result.errors]:
                 print("%s: %s" % (where, why), flush=True)
     sys.exit(1 if not good else 77 if all_skipped else 0)  # 77: meson says SKIP
