@@ -101,6 +101,15 @@ START_TEST(the_byte_limit_holds_exactly)
     ck_assert_uint_eq(swamp__event_log_first(log), 2);
     ck_assert_uint_eq(swamp__event_log_bytes(log), 3 * one);
     swamp__event_log_free(log);
+
+    log = swamp__event_log_new(3 * one - 1, 100); /* one byte too few for three */
+    for (int i = 0; i < 2; i++)
+        append(log, "{}");
+    ck_assert_uint_eq(swamp__event_log_first(log), 1);
+    append(log, "{}");
+    ck_assert_uint_eq(swamp__event_log_first(log), 2);
+    ck_assert_uint_eq(swamp__event_log_bytes(log), 2 * one);
+    swamp__event_log_free(log);
 }
 END_TEST
 
