@@ -165,6 +165,16 @@ START_TEST(a_batch_has_at_most_64_KiB_and_a_larger_event_goes_alone)
         expect_event(peer, "r", seq);
     ck_assert_uint_gt(peer->largest_fill, sizeof event);
     ck_assert_uint_lt(peer->largest_fill, sizeof event + 200);
+
+    peer->blocked = 1; /* small ones only: without a large one that hides how much they make */
+    fake_server_emit(server, 0, 5000);
+    advance(1);
+    peer->largest_fill = 0;
+    fake_peer_unblock(peer);
+    advance(50);
+    ck_assert_uint_eq(peer->count, 5000);
+    ck_assert_uint_le(peer->largest_fill, 65536); /* DESIGN 2: the number itself, whatever a constant says */
+    ck_assert_uint_gt(peer->largest_fill, 60000);
 }
 END_TEST
 
