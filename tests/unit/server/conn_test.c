@@ -55,6 +55,23 @@ START_TEST(slow_reader_is_judged_by_bytes_taken_not_by_pongs)
 }
 END_TEST
 
+/* Its library answers pings, and so does its kernel; but nobody reads the events. */
+START_TEST(viewer_that_answers_pings_but_does_not_read_is_a_slow_viewer)
+{
+    start_run(peer, "r");
+    peer->blocked = 1;
+    fake_server_emit(server, 0, 1);
+    for (int i = 0; i < 6; i++) {
+        swamp__conn_alive(peer->conn);
+        advance(i < 5 ? 10000 : 9999);
+        ck_assert_int_eq(peer->closed, 0);
+    }
+    swamp__conn_alive(peer->conn);
+    advance(2);
+    ck_assert_int_eq(peer->closed, 4001);
+}
+END_TEST
+
 /* One large event over a thin line: no batch is whole for minutes, but some of its bytes go all the time. */
 START_TEST(reader_of_a_few_bytes_each_50_s_is_kept_and_closed_60_s_after_the_last)
 {
@@ -205,6 +222,7 @@ suite(void)
     tcase_add_test(tests, answered_pings_keep_a_silent_connection);
     tcase_add_test(tests, peer_that_takes_nothing_is_closed_4001_and_not_before_stall_timeout);
     tcase_add_test(tests, slow_reader_is_judged_by_bytes_taken_not_by_pongs);
+    tcase_add_test(tests, viewer_that_answers_pings_but_does_not_read_is_a_slow_viewer);
     tcase_add_test(tests, reader_of_a_few_bytes_each_50_s_is_kept_and_closed_60_s_after_the_last);
     tcase_add_test(tests, short_stall_timeout_is_not_late);
     tcase_add_test(tests, second_use_of_an_active_id_is_duplicate_id_and_the_first_goes_on);
