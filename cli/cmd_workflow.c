@@ -11,11 +11,7 @@
 #include "workflow/load.h"
 
 const struct flag cmd_workflow_list_flags[] = {
-    {.name = "workflows",
-     .type = FLAG_TEXT,
-     .value = "DIR",
-     .fallback = "./workflows",
-     .help = "without a server: the folder with the workflow files"},
+    WORKFLOWS_FLAG,
     {.name = NULL},
 };
 

@@ -19,11 +19,7 @@ const struct flag cmd_workflow_run_flags[] = {
      .value = "F",
      .help = "inputs as a YAML or JSON object; -: stdin"},
     {.name = "stdin", .type = FLAG_SWITCH, .help = "inputs as a YAML or JSON object on stdin"},
-    {.name = "workflows",
-     .type = FLAG_TEXT,
-     .value = "DIR",
-     .fallback = "./workflows",
-     .help = "without a server: the folder with the workflow files"},
+    WORKFLOWS_FLAG,
     {.name = NULL},
 };
 

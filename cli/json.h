@@ -37,6 +37,8 @@ struct json {
  * *error (if wanted) is one line that the caller frees, *line where. */
 json *json_read(const char *bytes, size_t len, char **error, int *line);
 void json_free(json *value); /* NULL is fine */
+/* For readers, at their end: what json_read() gives where `mistake` is the first one (taken over; NULL: none). */
+json *json_give(json *value, char *mistake, int at_line, char **error, int *line);
 
 /* Getters take NULL, and a value of another type, for an absent one. */
 const json *json_get(const json *object, const char *key);

@@ -259,6 +259,21 @@ read_value(reader *r)
 }
 
 json *
+json_give(json *value, char *mistake, int at_line, char **error, int *line)
+{
+    if (!mistake)
+        return value;
+    json_free(value);
+    if (line)
+        *line = at_line;
+    if (error)
+        *error = mistake;
+    else
+        free(mistake);
+    return NULL;
+}
+
+json *
 json_read(const char *bytes, size_t len, char **error, int *line)
 {
     reader r = {.at = bytes, .end = bytes + len, .line = 1};
@@ -266,14 +281,5 @@ json_read(const char *bytes, size_t len, char **error, int *line)
     skip_space(&r);
     if (value && r.at < r.end)
         refuse(&r, "there is more text after the value");
-    if (!r.error)
-        return value;
-    json_free(value);
-    if (line)
-        *line = r.line;
-    if (error)
-        *error = r.error;
-    else
-        free(r.error);
-    return NULL;
+    return json_give(value, r.error, r.line, error, line);
 }

@@ -10,6 +10,13 @@
 /* The rows of a command that can talk to a server: for its `more` table. */
 extern const struct flag target_flags[];
 
+/* Of commands that read workflow files when no server is named. */
+#define WORKFLOWS_FLAG                                                                                       \
+    {                                                                                                        \
+        .name = "workflows", .type = FLAG_TEXT, .value = "DIR", .fallback = "./workflows",                   \
+        .help = "without a server: the folder with the workflow files"                                       \
+    }
+
 struct target {
     const char *url; /* NULL: the store */
     const char *store_url;

@@ -3,7 +3,8 @@
 #define SWAMP_CLI_VALUE_H
 
 #include <stdint.h>
-#include "args.h"
+#include "flag.h"
+#include "text.h"
 
 /* 1: *ms is set. 30 and 30s, 5m, 1h, 2d, 500ms; no fractions, no spaces, no sign. */
 int value_duration(const char *words, uint64_t *ms);

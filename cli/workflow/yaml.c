@@ -325,14 +325,5 @@ yaml_read(const char *bytes, size_t len, char **error, int *line)
         value = read_document(&r);
         yaml_parser_delete(&r.parser);
     }
-    if (!r.error)
-        return value;
-    json_free(value);
-    if (line)
-        *line = r.line;
-    if (error)
-        *error = r.error;
-    else
-        free(r.error);
-    return NULL;
+    return json_give(value, r.error, r.line, error, line);
 }
