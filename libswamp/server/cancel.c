@@ -69,7 +69,7 @@ static void
 leave_request(swamp__question *question, swamp_store *store)
 {
     swamp__cancel_job *job = (swamp__cancel_job *)question;
-    swamp__instance *instance = job->ask.instance;
+    swamp__instance *instance = job->job.ask.instance;
     /* an observer has no heartbeat, so it cannot have been declared dead either */
     const char *me = instance->options.observer ? NULL : instance->options.instance_id;
     question->status =
@@ -80,7 +80,7 @@ leave_request(swamp__question *question, swamp_store *store)
 static void
 take_left(swamp__ask *ask)
 {
-    swamp__cancel_job *job = (swamp__cancel_job *)ask;
+    swamp__job *job = (swamp__job *)ask;
     if (job->user)
         job->told(job, job->user);
     swamp__free(job);
@@ -99,9 +99,9 @@ swamp__cancel_elsewhere(swamp__instance *instance, const char *run_id, const cha
     swamp__instance_copy_text(job->requested_by, sizeof job->requested_by, requested_by);
     swamp__instance_copy_text(job->reason, sizeof job->reason, reason);
     job->asked_unix_ms = instance->world->unix_ms(instance->world->self);
-    job->ask.question.work = leave_request;
-    job->ask.answered = take_left;
-    swamp__instance_ask(instance, &job->ask);
+    job->job.ask.question.work = leave_request;
+    job->job.ask.answered = take_left;
+    swamp__instance_ask(instance, &job->job.ask);
     return job;
 }
 
@@ -150,22 +150,16 @@ answer_cancel(swamp__ticket *ticket, const char *run_id, int accepted, const cha
 }
 
 static void
-abandon_cancel(swamp__ticket *ticket)
+tell_cancelled(swamp__job *job, void *user)
 {
-    swamp__cancel_job *job = ticket->job;
-    job->user = NULL;
-}
-
-static void
-tell_cancelled(swamp__cancel_job *job, void *user)
-{
+    const swamp__cancel_job *left = (swamp__cancel_job *)job;
     swamp__ticket *ticket = swamp__ticket_unbind(user);
     switch (job->ask.question.status) {
     case SWAMP_OK:
-        answer_cancel(ticket, job->run_id, 1, "running", job->owner);
+        answer_cancel(ticket, left->run_id, 1, "running", left->owner);
         break;
     case SWAMP_END:
-        answer_cancel(ticket, job->run_id, 0, job->status, job->owner[0] ? job->owner : NULL);
+        answer_cancel(ticket, left->run_id, 0, left->status, left->owner[0] ? left->owner : NULL);
         break;
     case SWAMP_ABSENT:
         swamp__ticket_error(ticket, "not_found", "no such run");
@@ -199,7 +193,5 @@ swamp__cancel_ask(swamp__ticket *ticket, const swamp__request *request)
         swamp__ticket_retry(ticket, "unavailable", "out of memory");
         return;
     }
-    job->told = tell_cancelled;
-    job->user = ticket;
-    swamp__ticket_bind(ticket, job, abandon_cancel);
+    swamp__ticket_await(ticket, &job->job, tell_cancelled);
 }

@@ -111,13 +111,13 @@ answer_instances(const swamp__http_request *request, const swamp__buf *rows)
 }
 
 static void
-tell_instances(swamp__instances_job *job, void *user)
+tell_instances(swamp__job *job, void *user)
 {
     pending *waiting = user;
     if (waiting->abandoned)
         ;
     else if (job->ask.question.status == SWAMP_OK)
-        answer_instances(&waiting->request, &job->rows);
+        answer_instances(&waiting->request, &((swamp__instances_job *)job)->rows);
     else
         answer_unavailable(&waiting->request);
     swamp__free(waiting);
@@ -144,8 +144,8 @@ ask_instances(swamp__instance *instance, const swamp__http_request *request, con
         swamp__free(waiting);
         return NULL;
     }
-    job->told = tell_instances;
-    job->user = waiting;
+    job->job.told = tell_instances;
+    job->job.user = waiting;
     return waiting;
 }
 
@@ -168,7 +168,7 @@ answer_no_run(const swamp__http_request *request)
 }
 
 static void
-tell_cancelled(swamp__cancel_job *job, void *user)
+tell_cancelled(swamp__job *job, void *user)
 {
     pending *waiting = user;
     if (waiting->abandoned)
@@ -214,8 +214,8 @@ ask_cancel(swamp__instance *instance, const swamp__http_request *request, const 
         swamp__free(waiting);
         return NULL;
     }
-    job->told = tell_cancelled;
-    job->user = waiting;
+    job->job.told = tell_cancelled;
+    job->job.user = waiting;
     return waiting;
 }
 

@@ -34,6 +34,13 @@ typedef struct swamp__ask {
     void (*answered)(struct swamp__ask *ask); /* core's thread; frees it */
 } swamp__ask;
 
+/* A question to the store on behalf of somebody who may be gone before the answer: then user is NULL. */
+typedef struct swamp__job {
+    swamp__ask ask; /* first */
+    void (*told)(struct swamp__job *job, void *user);
+    void *user;
+} swamp__job;
+
 /* The answers that a piece of work brings: the work's owner, cut off when whoever asked is gone. */
 typedef struct swamp__errand {
     swamp__link link; /* in instance->errands */
@@ -169,6 +176,8 @@ swamp__ticket *swamp__ticket_new(swamp__conn *conn, const swamp__request *reques
 /* To the job that will answer it; abandoned: the job shall forget the ticket. */
 void swamp__ticket_bind(swamp__ticket *ticket, void *job, void (*abandoned)(swamp__ticket *ticket));
 swamp__ticket *swamp__ticket_unbind(swamp__ticket *ticket); /* for its answer; returns ticket; NULL is fine */
+/* Binds the ticket to a job that tells of it by told(job, ticket), which unbinds it. */
+void swamp__ticket_await(swamp__ticket *ticket, swamp__job *job, void (*told)(swamp__job *job, void *user));
 void swamp__ticket_close(swamp__ticket *ticket);
 /* These answer and close. retry: an error with retryAfterMs. members: {"type":TYPE,"id":ID,MEMBERS}; payload: the
  * same as "payload":{MEMBERS}. */
@@ -238,16 +247,13 @@ void swamp__cancel_ask(swamp__ticket *ticket, const swamp__request *request);
 int swamp__cancel_run(swamp__instance *instance, swamp_run *run, const char *reason,
                       const char *interrupt_reason);
 void swamp__cancel_hand_out(swamp__instance *instance, swamp_run *run, const char *reason);
-/* A run that is not here: leaves a request with its owner. told(job, user) once, unless user is NULL. */
-typedef struct swamp__cancel_job swamp__cancel_job;
-struct swamp__cancel_job {
-    swamp__ask ask;
+/* A run that is not here: leaves a request with its owner. */
+typedef struct swamp__cancel_job {
+    swamp__job job; /* first */
     char run_id[65], owner[65], status[16];
     char requested_by[129], reason[SWAMP__REASON_MAX + 1];
     int64_t asked_unix_ms;
-    void (*told)(swamp__cancel_job *job, void *user);
-    void *user;
-};
+} swamp__cancel_job;
 swamp__cancel_job *swamp__cancel_elsewhere(swamp__instance *instance, const char *run_id,
                                            const char *requested_by,
                                            const char *reason); /* NULL: out of memory */
@@ -260,14 +266,11 @@ void swamp__query_version(swamp__ticket *ticket, const swamp__request *request);
 void swamp__query_search(swamp__ticket *ticket, const swamp__request *request);
 
 /* instances.c: cluster.instances, for WebSocket and HTTP */
-typedef struct swamp__instances_job swamp__instances_job;
-struct swamp__instances_job {
-    swamp__ask ask;
+typedef struct swamp__instances_job {
+    swamp__job job;    /* first */
     swamp__map *stale; /* ids that this instance's watches call stale */
     swamp__buf rows;
-    void (*told)(swamp__instances_job *job, void *user); /* not called when user is NULL */
-    void *user;
-};
+} swamp__instances_job;
 swamp__instances_job *swamp__instances_ask(swamp__instance *instance); /* NULL: out of memory */
 /* Without a store: one row. */
 void swamp__instances_put_self(const swamp__instance *instance, swamp__buf *out);

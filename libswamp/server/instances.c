@@ -8,7 +8,8 @@ note_stale(const char *key, void *value, void *user)
 {
     swamp__instances_job *job = user;
     const swamp__watch *watch = value;
-    if (swamp__membership_unchanged_ms(&job->ask.instance->membership, watch) > watch->interval_ms * 3 / 2)
+    if (swamp__membership_unchanged_ms(&job->job.ask.instance->membership, watch) >
+        watch->interval_ms * 3 / 2)
         (void)swamp__map_put(job->stale, key, job->stale); /* out of memory: it is listed as healthy */
     return 0;
 }
@@ -31,8 +32,8 @@ static void
 take_instances(swamp__ask *ask)
 {
     swamp__instances_job *job = (swamp__instances_job *)ask;
-    if (job->user)
-        job->told(job, job->user);
+    if (job->job.user)
+        job->job.told(&job->job, job->job.user);
     swamp__map_free(job->stale);
     swamp__buf_free(&job->rows);
     swamp__free(job);
@@ -50,11 +51,11 @@ swamp__instances_ask(swamp__instance *instance)
         return NULL;
     }
     swamp__buf_init(&job->rows);
-    job->ask.instance = instance;
+    job->job.ask.instance = instance;
     swamp__map_each(instance->membership.watches, note_stale, job);
-    job->ask.question.work = read_instances;
-    job->ask.answered = take_instances;
-    swamp__instance_ask(instance, &job->ask);
+    job->job.ask.question.work = read_instances;
+    job->job.ask.answered = take_instances;
+    swamp__instance_ask(instance, &job->job.ask);
     return job;
 }
 

@@ -1,10 +1,8 @@
 /* Questions that any instance answers: history, search, version (PROTOCOL 2). */
 #include "inner.h"
 
-/* A question to the store on behalf of a ticket, which may be gone before the answer. */
 typedef struct query {
-    swamp__ask ask;        /* first */
-    swamp__ticket *ticket; /* NULL: gone */
+    swamp__job job; /* first */
     char name[SWAMP__ID_MAX * 4 + 1];
     swamp__history_query list;
     swamp__buf found;
@@ -12,31 +10,30 @@ typedef struct query {
 } query;
 
 static void
-abandon_query(swamp__ticket *ticket)
+take_answer(swamp__ask *ask)
 {
-    query *asked = ticket->job;
-    asked->ticket = NULL;
+    query *asked = (query *)ask;
+    if (asked->job.user)
+        asked->job.told(&asked->job, asked->job.user);
+    swamp__buf_free(&asked->found);
+    swamp__free(asked);
 }
 
+/* NULL: out of memory, which was said. */
 static query *
-new_query(swamp__ticket *ticket)
+new_query(swamp__ticket *ticket, void (*work)(swamp__question *question, swamp_store *store),
+          void (*told)(swamp__job *job, void *user))
 {
     query *asked = swamp__calloc(1, sizeof *asked);
     if (!asked) {
         swamp__ticket_error(ticket, "internal_error", "out of memory");
         return NULL;
     }
-    asked->ticket = ticket;
     swamp__buf_init(&asked->found);
-    swamp__ticket_bind(ticket, asked, abandon_query);
+    asked->job.ask.question.work = work;
+    asked->job.ask.answered = take_answer;
+    swamp__ticket_await(ticket, &asked->job, told);
     return asked;
-}
-
-static void
-free_query(query *asked)
-{
-    swamp__buf_free(&asked->found);
-    swamp__free(asked);
 }
 
 /* Answers with {"payload":{MEMBER: found}}. */
@@ -85,13 +82,10 @@ answer_history(swamp__ticket *ticket, int status, const swamp__buf *found, size_
 }
 
 static void
-take_history(swamp__ask *ask)
+tell_history(swamp__job *job, void *user)
 {
-    query *asked = (query *)ask;
-    swamp__ticket *ticket = swamp__ticket_unbind(asked->ticket);
-    if (ticket)
-        answer_history(ticket, ask->question.status, &asked->found, asked->matches);
-    free_query(asked);
+    const query *asked = (query *)job;
+    answer_history(swamp__ticket_unbind(user), job->ask.question.status, &asked->found, asked->matches);
 }
 
 void
@@ -107,13 +101,11 @@ swamp__query_history_get(swamp__ticket *ticket, const swamp__request *request)
         swamp__buf_free(&found);
         return;
     }
-    query *asked = new_query(ticket);
+    query *asked = new_query(ticket, read_history, tell_history);
     if (!asked)
         return;
     memcpy(asked->name, request->name, sizeof asked->name);
-    asked->ask.question.work = read_history;
-    asked->ask.answered = take_history;
-    swamp__instance_ask(instance, &asked->ask);
+    swamp__instance_ask(instance, &asked->job.ask);
 }
 
 /* run.history */
@@ -127,15 +119,13 @@ read_list(swamp__question *question, swamp_store *store)
 }
 
 static void
-take_list(swamp__ask *ask)
+tell_list(swamp__job *job, void *user)
 {
-    query *asked = (query *)ask;
-    swamp__ticket *ticket = swamp__ticket_unbind(asked->ticket);
-    if (ticket && ask->question.status == SWAMP_OK)
-        answer_with(ticket, "run.history", "runs", &asked->found);
-    else if (ticket)
+    swamp__ticket *ticket = swamp__ticket_unbind(user);
+    if (job->ask.question.status == SWAMP_OK)
+        answer_with(ticket, "run.history", "runs", &((query *)job)->found);
+    else
         swamp__ticket_retry(ticket, "unavailable", "the history cannot be read now");
-    free_query(asked);
 }
 
 void
@@ -152,7 +142,7 @@ swamp__query_run_history(swamp__ticket *ticket, const swamp__request *request)
         swamp__buf_free(&rows);
         return;
     }
-    query *asked = new_query(ticket);
+    query *asked = new_query(ticket, read_list, tell_list);
     if (!asked)
         return;
     memcpy(asked->name, request->workflow, sizeof asked->name);
@@ -160,26 +150,17 @@ swamp__query_run_history(swamp__ticket *ticket, const swamp__request *request)
                                          .all = request->all,
                                          .limit = request->limit ? request->limit : SWAMP__HISTORY_LIMIT,
                                          .workflow = asked->name};
-    asked->ask.question.work = read_list;
-    asked->ask.answered = take_list;
-    swamp__instance_ask(instance, &asked->ask);
+    swamp__instance_ask(instance, &asked->job.ask);
 }
 
 /* cluster.instances */
 
 static void
-abandon_instances(swamp__ticket *ticket)
-{
-    swamp__instances_job *job = ticket->job;
-    job->user = NULL;
-}
-
-static void
-tell_instances(swamp__instances_job *job, void *user)
+tell_instances(swamp__job *job, void *user)
 {
     swamp__ticket *ticket = swamp__ticket_unbind(user);
     if (job->ask.question.status == SWAMP_OK)
-        answer_with(ticket, "cluster.instances", "instances", &job->rows);
+        answer_with(ticket, "cluster.instances", "instances", &((swamp__instances_job *)job)->rows);
     else
         swamp__ticket_retry(ticket, "unavailable", "the instances cannot be read now");
 }
@@ -202,9 +183,7 @@ swamp__query_instances(swamp__ticket *ticket, const swamp__request *request)
         swamp__ticket_error(ticket, "internal_error", "out of memory");
         return;
     }
-    job->told = tell_instances;
-    job->user = ticket;
-    swamp__ticket_bind(ticket, job, abandon_instances);
+    swamp__ticket_await(ticket, &job->job, tell_instances);
 }
 
 /* server.version */

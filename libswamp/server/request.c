@@ -34,6 +34,21 @@ swamp__ticket_unbind(swamp__ticket *ticket)
     return ticket;
 }
 
+static void
+abandon_job(swamp__ticket *ticket)
+{
+    swamp__job *job = ticket->job;
+    job->user = NULL;
+}
+
+void
+swamp__ticket_await(swamp__ticket *ticket, swamp__job *job, void (*told)(swamp__job *job, void *user))
+{
+    job->told = told;
+    job->user = ticket;
+    swamp__ticket_bind(ticket, job, abandon_job);
+}
+
 void
 swamp__ticket_close(swamp__ticket *ticket)
 {
