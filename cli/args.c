@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "args.h"
+#include "config.h"
 #include "memory.h"
 #include "value.h"
 
@@ -29,8 +30,8 @@ add_flags(struct args *args, const struct flag *table)
     }
 }
 
-size_t
-args_find(const struct args *args, const char *name, size_t len)
+static size_t
+find_flag(const struct args *args, const char *name, size_t len)
 {
     for (size_t i = 0; i < args->flag_count; i++)
         if (strncmp(args->flags[i]->name, name, len) == 0 && args->flags[i]->name[len] == '\0')
@@ -60,8 +61,8 @@ distance(const char *one, const char *other)
     return row[len];
 }
 
-void
-args_add_guess(const struct args *args, const char *name, text *error)
+static void
+add_guess(const struct args *args, const char *name, text *error)
 {
     size_t best = 3;
     const char *found = NULL;
@@ -78,8 +79,8 @@ args_add_guess(const struct args *args, const char *name, text *error)
         text_addf(error, "; \"swamp %s -h\" lists what there is", args->command->name);
 }
 
-int
-args_set(struct args *args, size_t index, int from, const char *where, const char *value, text *error)
+static int
+set_value(struct args *args, size_t index, int from, const char *where, const char *value, text *error)
 {
     const struct flag *flag = args->flags[index];
     arg_value *slot = &args->values[index];
@@ -119,7 +120,7 @@ read_flag(struct args *args, int argc, char **argv, int *at, text *error)
 
     if (word[1] == '-') {
         len = strcspn(word + 2, "=");
-        index = args_find(args, word + 2, len);
+        index = find_flag(args, word + 2, len);
         value = word[2 + len] == '=' ? word + 3 + len : NULL;
     } else if (word[2] == '\0') {
         for (size_t i = 0; i < args->flag_count; i++)
@@ -130,14 +131,14 @@ read_flag(struct args *args, int argc, char **argv, int *at, text *error)
         char *name =
             memory_copy_part(word[1] == '-' ? word + 2 : word + 1, word[1] == '-' ? len : strlen(word + 1));
         text_addf(error, "unknown flag %.*s", (int)(word[1] == '-' ? len + 2 : strlen(word)), word);
-        args_add_guess(args, name, error);
+        add_guess(args, name, error);
         free(name);
         return USAGE;
     }
     const struct flag *flag = args->flags[index];
     snprintf(where, sizeof(where), "--%s", flag->name);
     if (flag->type == FLAG_SWITCH)
-        return args_set(args, index, ARGS_FROM_FLAG, where, value ? value : "true", error);
+        return set_value(args, index, ARGS_FROM_FLAG, where, value ? value : "true", error);
     if (!value) {
         if (*at + 1 >= argc) {
             text_addf(error, "%s needs a value: --%s %s", where, flag->name, flag->value);
@@ -145,7 +146,7 @@ read_flag(struct args *args, int argc, char **argv, int *at, text *error)
         }
         value = argv[++*at];
     }
-    return args_set(args, index, ARGS_FROM_FLAG, where, value, error);
+    return set_value(args, index, ARGS_FROM_FLAG, where, value, error);
 }
 
 static int
@@ -193,7 +194,7 @@ read_variable(struct args *args, size_t index, const char *name, char *(*lookup)
     if (!value || !value[0] || args->values[index].from >= ARGS_FROM_VARIABLE)
         return 0;
     text_addf(&where, "--%s (from the variable %s)", args->flags[index]->name, name);
-    int rc = args_set(args, index, ARGS_FROM_VARIABLE, where.bytes, value, error);
+    int rc = set_value(args, index, ARGS_FROM_VARIABLE, where.bytes, value, error);
     text_free(&where);
     return rc;
 }
@@ -220,10 +221,24 @@ set_defaults(struct args *args, text *error)
     for (size_t i = 0; i < args->flag_count; i++) {
         const struct flag *flag = args->flags[i];
         if (flag->fallback && args->values[i].from == ARGS_FROM_NOBODY &&
-            args_set(args, i, ARGS_FROM_DEFAULT, flag->name, flag->fallback, error) != 0)
+            set_value(args, i, ARGS_FROM_DEFAULT, flag->name, flag->fallback, error) != 0)
             return USAGE;
     }
     return 0;
+}
+
+/* From the config file. */
+static int
+take_setting(void *user, const char *where, const char *name, const char *value, text *error)
+{
+    struct args *args = user;
+    size_t index = find_flag(args, name, strlen(name));
+    if (index == SIZE_MAX || args->flags[index]->type == FLAG_LIST) {
+        text_addf(error, "%s is no setting of swamp %s", where, args->command->name);
+        add_guess(args, name, error);
+        return USAGE;
+    }
+    return value ? set_value(args, index, ARGS_FROM_CONFIG, where, value, error) : 0;
 }
 
 static int
@@ -259,8 +274,8 @@ args_read(struct args *out, const struct command *command, int argc, char **argv
     int rc = read_words(out, argc, argv, error);
     if (rc == 0)
         rc = read_variables(out, lookup, error);
-    if (rc == 0 && args_find(out, "config", 6) != SIZE_MAX && args_text(out, "config"))
-        rc = config_read(out, args_text(out, "config"), error);
+    if (rc == 0 && find_flag(out, "config", 6) != SIZE_MAX && args_text(out, "config"))
+        rc = config_read(args_text(out, "config"), take_setting, out, error);
     if (rc == 0)
         rc = set_defaults(out, error);
     return rc == 0 ? check_operands(out, error) : rc;
@@ -283,7 +298,7 @@ args_free(struct args *args)
 static const arg_value *
 value_of(const struct args *args, const char *name)
 {
-    size_t index = args_find(args, name, strlen(name));
+    size_t index = find_flag(args, name, strlen(name));
     assert(index != SIZE_MAX);
     return &args->values[index];
 }

@@ -70,16 +70,4 @@ const char *args_operand(const struct args *args, size_t index); /* NULL: not gi
 
 void args_help(const struct command *command, text *out);
 
-/* ---- used by config.c ---- */
-
-/* Index of the flag; SIZE_MAX: the command has none of this name. */
-size_t args_find(const struct args *args, const char *name, size_t len);
-/* Takes a value unless a stronger source gave one. where: "--port", "config.yaml:3: port". 0 or 2. */
-int args_set(struct args *args, size_t index, int from, const char *where, const char *value, text *error);
-/* Appends `; did you mean --port?` where one is near. */
-void args_add_guess(const struct args *args, const char *name, text *error);
-
-/* Reads a config file (config.c): YAML or JSON, an object with the flags' names. 0 or 2. */
-int config_read(struct args *args, const char *file, text *error);
-
 #endif

@@ -3,8 +3,15 @@
 #define SWAMP_CLI_ENDING_H
 
 #include <swamp/swamp.h>
-#include "follow.h"
 #include "text.h"
+
+/* How it is followed, and how it is called. */
+typedef struct follow_options {
+    const char *what;  /* "workflow deploy", "run 0193..." for messages before the run has an id */
+    const char *again; /* flags that lead another command to the same place; "" for none */
+    int only_leaves;   /* Ctrl-C leaves at once and the run goes on: run attach */
+    int is_local;      /* the run lives in this process */
+} follow_options;
 
 /* What is known of the run when the following ends. */
 typedef struct ending {

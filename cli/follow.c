@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include "ending.h"
 #include "follow.h"
 #include "json.h"
 #include "news.h"
