@@ -98,7 +98,7 @@ static unsigned
 descriptor_limit(int max_connections)
 {
     struct rlimit limit;
-    unsigned wanted = (unsigned)max_connections + OWN_DESCRIPTORS;
+    unsigned wanted = (unsigned)max_connections + SWAMP__HTTP_EXTRA + OWN_DESCRIPTORS;
 
     if (max_connections > SEARCHED_MAX && getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
         limit.rlim_cur <= MAPPED_MAX)

@@ -6,6 +6,7 @@
 #include "loop.h"
 
 #define SWAMP__SUBPROTOCOL_SIZE 64
+#define SWAMP__HTTP_EXTRA 64 /* sockets above max_connections, so that /ready and 429 can still be answered */
 #define SWAMP__FLUSH_MS 5000 /* a connection that is being closed may go on writing this long */
 
 /*

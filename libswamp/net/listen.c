@@ -21,7 +21,6 @@
 
 #define ACCEPTS_A_TURN 64 /* then the connections that are there get their turn */
 #define PAUSE_MS 100      /* DESIGN 7: when descriptors run out */
-#define HTTP_EXTRA 64     /* sockets above max_connections, so that /ready and 429 can still be answered */
 #define BACKLOG 1024
 #define HOST_HEADER_SIZE 512
 #define ORIGIN_HEADER_SIZE 1024
@@ -234,7 +233,7 @@ swamp__listener_new(swamp__listener **out, swamp__loop *loop, const swamp__liste
     listener->loop = loop;
     listener->end = (swamp__end){loop, on_listener};
     listener->fd = -1;
-    listener->max = (size_t)options->max_connections + HTTP_EXTRA;
+    listener->max = (size_t)options->max_connections + SWAMP__HTTP_EXTRA;
     listener->emptied = options->emptied;
     listener->emptied_user = options->user;
     swamp__list_init(&listener->peers);

@@ -60,6 +60,44 @@ START_TEST(too_many_connections_are_told_when_to_come_back)
 }
 END_TEST
 
+static void
+refuse_more(void *user)
+{
+    fixture.core.refuse = SWAMP_E_BUSY;
+}
+
+/* The 64 for which there is room above the limit are there at the same time: none of them is cut without a word. */
+START_TEST(all_above_the_limit_are_told_when_to_come_back)
+{
+    static const char begin[] = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n",
+                      rest[] = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                               "Sec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n\r\n";
+    int fds[100], more[64];
+    char head[2048];
+
+    net_start(&fixture, _i, NULL, NULL);
+    for (int i = 0; i < 100; i++)
+        fds[i] = raw_websocket(fixture.port);
+    net_on_loop(fixture.loop, refuse_more, NULL);
+    for (int i = 0; i < 64; i++) {
+        more[i] = raw_connect("127.0.0.1", fixture.port);
+        ck_assert_int_ge(more[i], 0);
+        raw_write(more[i], begin, strlen(begin));
+    }
+    for (int i = 63; i >= 0; i--) {
+        raw_write(more[i], rest, strlen(rest));
+        ck_assert_int_eq(raw_read_head(more[i], head, sizeof(head)), 429);
+        ck_assert_ptr_nonnull(strcasestr(head, "retry-after: 5\r\n"));
+    }
+    for (int i = 0; i < 64; i++)
+        close(more[i]);
+    for (int i = 0; i < 100; i++)
+        close(fds[i]);
+    core_await(&fixture.core, &fixture.core.freed, 100);
+    net_stop(&fixture);
+}
+END_TEST
+
 START_TEST(only_a_bearer_subprotocol_is_echoed_and_whole)
 {
     static const char longest[] = "bearer.ci.abcdefghijklmnopqrstuvwxyz0123456789._~!-ABCDEFGHIJK";
@@ -503,6 +541,7 @@ suite(void)
     tcase_set_timeout(tc, 120);
     tcase_add_loop_test(tc, foreign_pages_and_hosts_are_refused, 0, NET_LOOPS);
     tcase_add_loop_test(tc, too_many_connections_are_told_when_to_come_back, 0, NET_LOOPS);
+    tcase_add_loop_test(tc, all_above_the_limit_are_told_when_to_come_back, 0, NET_LOOPS);
     tcase_add_loop_test(tc, only_a_bearer_subprotocol_is_echoed_and_whole, 0, NET_LOOPS);
     tcase_add_loop_test(tc, compression_is_declined, 0, NET_LOOPS);
     tcase_add_loop_test(tc, a_bad_upgrade_header_ends_the_connection, 0, NET_LOOPS);
