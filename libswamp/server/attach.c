@@ -1,12 +1,14 @@
-/* run.attach (PROTOCOL 6): answered here, looked up in the store, or withheld while nobody can say who lives. */
 /*
- * Runs of this instance are answered at once. For any other there is one inquiry, whoever asks for the run: one
- * reading of the store at a time, one wait for its owner, one timer.
+ * run.attach (PROTOCOL 6): answered here, looked up in the store, or withheld while nobody can say who lives.
  *
- *   held      --joined--> looking
+ * Runs of this instance are answered at once. For any other there is one inquiry, whoever asks for the run: one
+ * reading of the store at a time and in 50 ms, one wait for its owner.
+ *
+ *   held      --joined--> asking
  *             --5 s--> unavailable
+ *   asking    --no reading under way, none begun within 50 ms--> looking
  *   looking   --by outcome--> answered | withheld
- *   withheld  --owner's record changed--> run.elsewhere   --death committed--> looking
+ *   withheld  --owner's record changed--> run.elsewhere   --death committed--> asking
  *             --2 x staleTtl--> run.elsewhere
  */
 #include "inner.h"
@@ -14,6 +16,7 @@
 #include <stdio.h>
 
 #define ROUNDS_MAX 3
+#define READING_GAP_MS 50 /* between the beginnings of two readings of a run: a storm shares them */
 
 /* What is being found out about one run, for all who asked for it. */
 typedef struct inquiry {
@@ -22,9 +25,11 @@ typedef struct inquiry {
     char run_id[65];
     swamp__lookup found;
     int reading;          /* the store is asked */
+    int64_t began_ms;     /* ... since, or was */
     int taken;            /* how many are handing something of it out: one may lead to another */
-    swamp__list asked;    /* attaches that this reading answers */
-    swamp__list later;    /* came while it was under way: what it read may be older than their question */
+    swamp__list asking;   /* attaches that want a reading, since one that began before may be too old */
+    swamp__list looking;  /* those that the one under way answers */
+    swamp__timer rest;    /* until the next reading may begin */
     swamp__list withheld; /* wait for the owner */
     swamp__link link;     /* in instance->withheld, while there are some */
     char owner[65];
@@ -65,14 +70,21 @@ end_wait(inquiry *look)
 }
 
 static void
+free_inquiry(inquiry *look)
+{
+    swamp__timer_destroy(look->instance->world->timers, &look->timer);
+    swamp__timer_destroy(look->instance->world->timers, &look->rest);
+    swamp__free(look);
+}
+
+static void
 free_if_idle(inquiry *look)
 {
-    if (look->reading || look->taken || !swamp__list_empty(&look->asked) ||
-        !swamp__list_empty(&look->later) || !swamp__list_empty(&look->withheld))
+    if (look->reading || look->taken || swamp__timer_is_set(&look->rest) ||
+        !swamp__list_empty(&look->asking) || !swamp__list_empty(&look->withheld))
         return;
     swamp__map_remove(look->instance->lookups, look->run_id);
-    swamp__timer_destroy(look->instance->world->timers, &look->timer);
-    swamp__free(look);
+    free_inquiry(look);
 }
 
 static void
@@ -182,8 +194,7 @@ answer_active(attach *asked, const swamp__lookup *found)
     } else if (!watch) {
         swamp__attach_say_unavailable(settle(asked));
     } else if (swamp__membership_is_current(&instance->membership, watch)) {
-        char run_id[65];
-        memcpy(run_id, asked->run_id, sizeof run_id);
+        const char *run_id = asked->part_of->run_id;
         swamp__attach_say_elsewhere(settle(asked), run_id, found->owner);
     } else {
         withhold(asked, watch);
@@ -195,15 +206,12 @@ static void
 answer_from_store(attach *asked, const swamp__lookup *found)
 {
     swamp__instance *instance = asked->instance;
-    char run_id[65];
-    memcpy(run_id, asked->run_id, sizeof run_id);
+    const char *run_id = asked->part_of->run_id; /* stays while this reading is handed out */
     int mine = strcmp(found->owner, instance->options.instance_id) == 0;
     if (swamp__registry_find(instance->registry, run_id)) { /* it came in meanwhile */
-        char epoch[257];
-        int has_epoch = asked->has_epoch;
-        uint64_t after_seq = asked->after_seq;
-        memcpy(epoch, asked->epoch, sizeof epoch);
-        swamp__attach_from_registry(settle(asked), run_id, has_epoch ? epoch : NULL, after_seq);
+        swamp__ticket *ticket = swamp__ticket_unbind(asked->ticket);
+        swamp__attach_from_registry(ticket, run_id, asked->has_epoch ? asked->epoch : NULL, asked->after_seq);
+        free_attach(asked);
         return;
     }
     switch (found->found) {
@@ -250,14 +258,36 @@ learn(swamp__instance *instance, const swamp__lookup *found)
 }
 
 static void
-ask_store(inquiry *look)
+begin_reading(inquiry *look)
 {
+    if (look->reading || swamp__timer_is_set(&look->rest) || swamp__list_empty(&look->asking))
+        return;
+    move_all(&look->asking, &look->looking);
     memset(&look->ask, 0, sizeof look->ask);
     memset(&look->found, 0, sizeof look->found);
     look->reading = 1;
+    look->began_ms = swamp__now_ms(look->instance->world);
     look->ask.question.work = read_store;
     look->ask.answered = take_reading;
     swamp__instance_ask(look->instance, &look->ask);
+}
+
+static void
+rest_over(swamp__timer *timer)
+{
+    inquiry *look = SWAMP__OF(timer, inquiry, rest);
+    begin_reading(look);
+    free_if_idle(look);
+}
+
+static void
+end_reading(inquiry *look)
+{
+    const swamp__world *world = look->instance->world;
+    look->reading = 0;
+    if (swamp__now_ms(world) - look->began_ms < READING_GAP_MS)
+        swamp__timer_set(world->timers, &look->rest, look->began_ms + READING_GAP_MS);
+    begin_reading(look);
 }
 
 static void
@@ -268,15 +298,11 @@ take_reading(swamp__ask *ask)
     swamp__lookup found = look->found;
     swamp__list asked;
     swamp__list_init(&asked);
-    move_all(&look->asked, &asked);
+    move_all(&look->looking, &asked);
     if (ask->question.status != SWAMP_OK)
         found.found = SWAMP__FOUND_FAILED; /* also when its turn never came */
-    look->reading = 0;
     look->taken++;
-    /* Those who came later are asked for first: an answer below may want this run's reading again. */
-    move_all(&look->later, &look->asked);
-    if (!swamp__list_empty(&look->asked))
-        ask_store(look);
+    end_reading(look);
     learn(instance, &found);
     if (found.found == SWAMP__FOUND_ORPHAN)
         swamp__ticks_reap(instance);
@@ -299,13 +325,13 @@ inquiry_of(swamp__instance *instance, const char *run_id)
         return NULL;
     look->instance = instance;
     snprintf(look->run_id, sizeof look->run_id, "%s", run_id);
-    swamp__list_init(&look->asked);
-    swamp__list_init(&look->later);
+    swamp__list_init(&look->asking);
+    swamp__list_init(&look->looking);
     swamp__list_init(&look->withheld);
     if (swamp__timer_init(instance->world->timers, &look->timer, give_up_waiting) != SWAMP_OK ||
+        swamp__timer_init(instance->world->timers, &look->rest, rest_over) != SWAMP_OK ||
         swamp__map_put(instance->lookups, look->run_id, look) != SWAMP_OK) {
-        swamp__timer_destroy(instance->world->timers, &look->timer);
-        swamp__free(look);
+        free_inquiry(look);
         return NULL;
     }
     return look;
@@ -314,9 +340,8 @@ inquiry_of(swamp__instance *instance, const char *run_id)
 static void
 look_up_all(inquiry *look, swamp__list *attaches)
 {
-    move_all(attaches, look->reading ? &look->later : &look->asked);
-    if (!look->reading)
-        ask_store(look);
+    move_all(attaches, &look->asking);
+    begin_reading(look);
 }
 
 static void
@@ -459,10 +484,21 @@ swamp__attach_init(swamp__instance *instance)
     return swamp__timer_init(instance->world->timers, &instance->hold_timer, hold_over);
 }
 
+static int
+free_resting(const char *run_id, void *value, void *user)
+{
+    (void)run_id;
+    (void)user;
+    free_inquiry(value);
+    return 0;
+}
+
 void
 swamp__attach_destroy(swamp__instance *instance)
 {
     assert(swamp__list_empty(&instance->held) && swamp__list_empty(&instance->withheld));
+    if (instance->lookups)
+        swamp__map_each(instance->lookups, free_resting, NULL);
     swamp__timer_destroy(instance->world->timers, &instance->hold_timer);
     swamp__map_free(instance->lookups);
 }

@@ -2,14 +2,26 @@
  * answers. */
 #include "fixture.h"
 
-static int reads;
+static int look_ups, reads, others;
 
 static int
 count_reads(void *user, const fake_call *call)
 {
     (void)user;
-    reads += call->what == FAKE_GET && strncmp(call->key, "active-runs/", 12) == 0;
+    if (call->what == FAKE_GET)
+        reads++;
+    else
+        others++;
+    look_ups += call->what == FAKE_GET && strncmp(call->key, "active-runs/", 12) == 0;
     return FAKE_FINE;
+}
+
+static void
+begin_to_count(int store_takes_ms)
+{
+    server->questions->watch = count_reads;
+    server->questions->ask_low_ms = server->questions->ask_high_ms = store_takes_ms;
+    look_ups = reads = others = 0;
 }
 
 /* I2 owns the run and was seen to beat just now. */
@@ -33,16 +45,24 @@ START_TEST(elsewhere_says_who_where_and_how_long_ago)
            "\"ws://127.0.0.1:2\",\"retryAfterMs\":1000,\"ownerSeenMsAgo\":",
            "\"staleTtlMs\":30000}}", NULL);
     send_attach(peer, "a", "run", 0); /* the id is free again */
+    advance(50);
     expect(peer, "run.elsewhere", NULL);
 }
 END_TEST
 
+/* The store as it is read for an attach: each look-up is one read of the run and one of its owner's heartbeat. */
+static void
+expect_look_ups(int most)
+{
+    ck_assert_int_le(look_ups, most);
+    ck_assert_int_eq(reads, 2 * look_ups);
+    ck_assert_int_eq(others, 0);
+}
+
 START_TEST(many_who_ask_for_one_run_cost_two_look_ups)
 {
     meet_owner();
-    server->questions->watch = count_reads;
-    server->questions->ask_low_ms = server->questions->ask_high_ms = 30;
-    reads = 0;
+    begin_to_count(30);
     for (int i = 0; i < 50; i++) {
         char id[16];
         snprintf(id, sizeof id, "a%d", i);
@@ -50,12 +70,14 @@ START_TEST(many_who_ask_for_one_run_cost_two_look_ups)
     }
     advance(200);
     ck_assert_uint_eq(peer->count, 50);
-    ck_assert_int_eq(reads, 2); /* the first one's, and one that began after all the others had asked */
+    ck_assert_int_eq(look_ups, 2); /* the first one's, and one that began after all the others had asked */
+    expect_look_ups(2);
 }
 END_TEST
 
-/* A storm after an instance's death: as many questions as runs, whoever asks. */
-START_TEST(a_thousand_who_ask_for_ten_runs_cost_twenty_look_ups)
+/* A thousand clients of ten runs whose instance has died, one after the other, `every` in a millisecond. */
+static void
+storm(int store_takes_ms, int every)
 {
     fake_peer *peers[10];
     char id[16], run_id[16];
@@ -64,22 +86,45 @@ START_TEST(a_thousand_who_ask_for_ten_runs_cost_twenty_look_ups)
         snprintf(run_id, sizeof run_id, "run%d", run);
         put_foreign(run_id);
     }
-    server->questions->watch = count_reads;
-    server->questions->ask_low_ms = server->questions->ask_high_ms = 30;
-    reads = 0;
     for (int i = 0; i < 10; i++)
         peers[i] = fake_peer_new(server);
+    begin_to_count(store_takes_ms);
     for (int i = 0; i < 1000; i++) {
         snprintf(id, sizeof id, "a%d", i);
         snprintf(run_id, sizeof run_id, "run%d", i % 10);
         send_attach(peers[i / 100], id, run_id, 0);
+        if (i % every == every - 1)
+            advance(1);
     }
     advance(2000);
     for (int i = 0; i < 10; i++) {
         ck_assert_uint_eq(peers[i]->count, 100);
         fake_peer_free(peers[i]);
     }
-    ck_assert_int_le(reads, 20);
+}
+
+START_TEST(a_thousand_who_ask_for_ten_runs_at_once_cost_twenty_look_ups)
+{
+    storm(30, 1000);
+    expect_look_ups(20);
+}
+END_TEST
+
+/* Over 100 ms, on a store that answers at once: nobody waits for a reading that is under way. */
+START_TEST(a_storm_of_a_tenth_of_a_second_costs_three_look_ups_a_run)
+{
+    storm(0, 10);
+    expect_look_ups(30);
+}
+END_TEST
+
+START_TEST(who_asks_alone_does_not_wait)
+{
+    meet_owner();
+    begin_to_count(0);
+    send_attach(peer, "a", "run", 0);
+    expect(peer, "run.elsewhere", NULL);
+    expect_look_ups(1);
 }
 END_TEST
 
@@ -89,7 +134,7 @@ START_TEST(what_is_withheld_is_kept_once_for_a_run)
     char id[16];
     beat_foreign();
     put_foreign("run");
-    server->questions->watch = count_reads;
+    begin_to_count(0);
     for (int i = 0; i < 100; i++) {
         snprintf(id, sizeof id, "a%d", i);
         send_attach(peer, id, "run", 0);
@@ -99,10 +144,10 @@ START_TEST(what_is_withheld_is_kept_once_for_a_run)
     ck_assert_ptr_nonnull(one);
     ck_assert_ptr_null(swamp__list_next(&server->instance->withheld, one));
     ck_assert_uint_eq(peer->count, 0);
-    reads = 0;
+    look_ups = 0;
     advance(31000);
     ck_assert_uint_eq(peer->count, 100);
-    ck_assert_int_le(reads, 3); /* the look-up's, and the reaper's */
+    ck_assert_int_le(look_ups, 3); /* the look-up's, and the reaper's */
     expect(peer, "\"type\":\"run.interrupted\"", "instance_dead", NULL);
     ck_assert(swamp__list_empty(&server->instance->withheld));
 }
@@ -255,7 +300,7 @@ START_TEST(starting_instance_holds_the_question_until_it_has_joined)
     fake_peer *client = fake_peer_new(late);
     send_attach(client, "a", "run", 0);
     expect_nothing(client, 4800);
-    advance(300);
+    advance(2000);
     expect(client, "\"id\":\"a\"", "unavailable", NULL);
     late->beats->down = FAKE_FINE;
     send_attach(client, "b", "run", 0);
@@ -296,7 +341,9 @@ suite(void)
     TCase *tests = add_case(suite, "attach");
     tcase_add_test(tests, elsewhere_says_who_where_and_how_long_ago);
     tcase_add_test(tests, many_who_ask_for_one_run_cost_two_look_ups);
-    tcase_add_test(tests, a_thousand_who_ask_for_ten_runs_cost_twenty_look_ups);
+    tcase_add_test(tests, a_thousand_who_ask_for_ten_runs_at_once_cost_twenty_look_ups);
+    tcase_add_test(tests, a_storm_of_a_tenth_of_a_second_costs_three_look_ups_a_run);
+    tcase_add_test(tests, who_asks_alone_does_not_wait);
     tcase_add_test(tests, what_is_withheld_is_kept_once_for_a_run);
     tcase_add_test(tests, reading_that_ends_the_wait_of_others);
     tcase_add_test(tests, question_that_came_during_a_look_up_is_not_answered_by_it);
