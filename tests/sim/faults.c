@@ -133,6 +133,14 @@ drain(cluster *sim, sim_instance *instance, int longest_ms)
     swamp__instance_stop(instance->core, timeout_ms);
 }
 
+static void
+ask_for_much(cluster *sim, sim_instance *instance, int how)
+{
+    int64_t ms = sim_pick(sim, 5000, 90000);
+    sim_note(sim, "%s: somebody asks for much, and does not read for %lld ms", instance->name, (long long)ms);
+    sim_greedy_come(instance, ms);
+}
+
 /* Stores. */
 
 static void
@@ -217,6 +225,8 @@ const sim_kind sim_kinds[] = {
     [SIM_KIND_CLIENT] = {"client_comes", 0, 0, .to_all = come},
     [SIM_KIND_DEATH] = {"death_to_be_aimed_at", 0, 0, .pick = pick_busy, .to_instance = let_it_die},
     [SIM_KIND_STOP] = {"stop_to_be_aimed_at", 0, 0, .pick = pick_busy, .to_instance = drain, .how = 8000},
+    [SIM_KIND_GREEDY] = {"peer_asks_for_much_unread", 0, 0, .pick = pick_instance,
+                         .to_instance = ask_for_much},
     {"link_reset", 22, 45, .to_link = cut_link, .how = SIM_CUT_RESET},
     {"link_black_hole", 5, 10, .to_link = cut_link, .how = SIM_CUT_BOTH},
     {"link_half_open_up", 5, 10, .to_link = cut_link, .how = SIM_CUT_UP},

@@ -56,6 +56,15 @@ add_occasion(cluster *sim, uint64_t *dice)
         add(sim, now_ms + sim_draw(dice, 8000, half_ms), SIM_KIND_STOP, dice);
 }
 
+/* In few plays, by dice of its own; late enough that there is some history to ask for. */
+static void
+add_greedy_peer(cluster *sim)
+{
+    uint64_t dice = sim_dice(sim, SIM_DICE_PLAN, 1);
+    if (sim_draw(&dice, 0, 99) < 15)
+        add(sim, sim_draw(&dice, sim->world->now_ms + 15000, sim->chaos_until_ms), SIM_KIND_GREEDY, &dice);
+}
+
 void
 sim_plan_make(cluster *sim)
 {
@@ -70,6 +79,7 @@ sim_plan_make(cluster *sim)
     at_ms = now_ms + sim_draw(&dice, 1000, 10000);
     for (; at_ms < sim->chaos_until_ms && sim->plan_count < SIM_PLAN_MAX; at_ms += sim_draw(&dice, 100, 8000))
         add(sim, at_ms, draw_kind(sim, &dice), &dice);
+    add_greedy_peer(sim);
     qsort(sim->plan, sim->plan_count, sizeof sim->plan[0], compare);
 }
 

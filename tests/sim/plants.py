@@ -72,6 +72,10 @@ PLANTS = [
     # bounded, live
     ("logs_grow_without_bound", "run/life.c", "    if (life->all_logs_bytes)\n        swamp__registry_fit(",
      "    if (!life->all_logs_bytes)\n        swamp__registry_fit("),
+    ("answers_pile_up", "server/conn.c", "    if (!conn->paused && conn->outbox.len > SWAMP__OUTBOX_PAUSE) {",
+     "    if (!conn->paused && conn->outbox.len > 100 * SWAMP__OUTBOX_PAUSE) {"),
+    ("full_connection_is_never_read_again", "server/conn.c",
+     "    if (conn->paused && conn->outbox.len < SWAMP__OUTBOX_PAUSE / 2) {", "    if (conn->closing) {"),
     ("redials_at_once", "session/backoff.c", "    return delay_ms;\n}\n\nint64_t\nswamp__backoff_told",
      "    return delay_ms > 1 ? 1 : delay_ms;\n}\n\nint64_t\nswamp__backoff_told"),
     ("history_is_asked_once", "session/history.c",

@@ -190,6 +190,7 @@ void
 sim_free(cluster *sim)
 {
     sim_links_close(sim);
+    sim_greedy_leave(sim);
     for (size_t i = 0; i < sim->client_count; i++)
         sim_client_free(sim->clients[i]);
     sim_links_close(sim);
@@ -205,6 +206,7 @@ sim_free(cluster *sim)
     for (int i = 0; i < SIM_SLOTS_MAX; i++) /* only now: who ends in these rounds leaves its place */
         swamp__timer_destroy(&sim->outside->timers, &sim->slot[i].timer);
     sim_links_free(sim);
+    sim_greedy_free(sim);
     while (sim->instances) {
         sim_instance *instance = sim->instances;
         sim->instances = instance->next;

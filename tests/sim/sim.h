@@ -21,6 +21,7 @@ typedef struct cluster cluster;
 typedef struct sim_instance sim_instance;
 typedef struct sim_link sim_link;
 typedef struct sim_client sim_client;
+typedef struct sim_greedy sim_greedy;
 
 /*
  * What happens in a play is a list that the seed alone decides. Each entry draws from dice of its own, and so do
@@ -140,6 +141,7 @@ struct cluster {
     sim_slot slot[SIM_SLOTS_MAX];
     sim_instance *instances;
     sim_link *links;
+    sim_greedy *greedy;
     sim_client *clients[SIM_CLIENTS_MAX];
     size_t client_count;
     sim_run runs[SIM_RUNS_MAX];
@@ -214,6 +216,7 @@ void sim_kind_happen(cluster *sim, const sim_kind *kind);
 #define SIM_KIND_CLIENT 0
 #define SIM_KIND_DEATH 1
 #define SIM_KIND_STOP 2
+#define SIM_KIND_GREEDY 3
 int sim_faults_init(cluster *sim);
 void sim_faults_end(cluster *sim); /* everything heals */
 void sim_faults_destroy(cluster *sim);
@@ -317,6 +320,11 @@ int sim_client_has_ended(const sim_client *client);
 void sim_client_free(sim_client *client);
 cluster *sim_client_sim(const sim_client *client);
 const char *sim_client_name(const sim_client *client);
+
+/* greedy.c */
+void sim_greedy_come(sim_instance *instance, int64_t ms); /* reads after so long, and leaves */
+void sim_greedy_leave(cluster *sim);                      /* at the end */
+void sim_greedy_free(cluster *sim);
 
 /* wire.c: both are called as the text is sent, before it can get lost */
 void sim_wire_asked(sim_wire *wire, const char *text, size_t len);
