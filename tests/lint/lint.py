@@ -209,8 +209,13 @@ def rule_vectors():
 
 
 def rule_cases():
-    """Every numbered case of docs/FACTS.md has its row in tests/README.md, and the tests named there exist."""
+    """Each case of docs/FACTS.md has its row in tests/README.md; tests named there and in sim/cover_rows.c exist."""
     sources = "\n".join(read(path) for path in files(".c", ".py", ".json", under=["tests"]))
+
+    def is_test(name):
+        word = name.replace("*", r"\w*")
+        return re.search(r"START_TEST\(%s\)|def %s\(|\"name\": *\"%s\"" % (word, word, word), sources)
+
     cases = re.findall(r"^(\d+)\. ", read("docs/FACTS.md").split("\n## Cases")[1], re.M)
     rows = dict(re.findall(r"^\| (\d+) [^|]*\|(.*)\|$", read("tests/README.md"), re.M))
     for case in cases:
@@ -218,9 +223,14 @@ def rule_cases():
         if not names:
             yield f"tests/README.md: case {case} of docs/FACTS.md names no test"
         for name in names:
-            word = name.replace("*", r"\w*")
-            if not re.search(r"START_TEST\(%s\)|def %s\(|\"name\": *\"%s\"" % (word, word, word), sources):
+            if not is_test(name):
                 yield f"tests/README.md: case {case}: there is no test {name}"
+    held = re.findall(r'\{"[^"]+",\s*"((?:wire|unit) [^"]+)"\}', read("tests/sim/cover_rows.c"))
+    if not held:
+        yield "tests/sim/cover_rows.c: names no test"
+    for name in re.findall(r"(\w+)(?:,|$)", "\n".join(held).replace(", and long runs", ""), re.M):
+        if not is_test(name):
+            yield f"tests/sim/cover_rows.c: there is no test {name}"
 
 
 def main():
