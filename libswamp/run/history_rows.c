@@ -50,8 +50,9 @@ keep_active(void *user, const char *key, const void *value, size_t value_len, ui
 {
     struct rows *rows = user;
     swamp__active_record active;
-    (void)swamp__read_active(rows->store, key, revision, value, value_len, &active);
-    rows->status = keep_copy(rows->active, swamp__key_last(key), &active, sizeof active);
+    rows->status = swamp__read_active(rows->store, key, revision, value, value_len, &active);
+    if (rows->status != SWAMP_E_NOMEM)
+        rows->status = keep_copy(rows->active, swamp__key_last(key), &active, sizeof active);
     return rows->status != SWAMP_OK;
 }
 
@@ -60,8 +61,9 @@ keep_instance(void *user, const char *key, const void *value, size_t value_len, 
 {
     struct rows *rows = user;
     swamp__heartbeat_record heartbeat;
-    (void)swamp__read_heartbeat(rows->store, key, revision, value, value_len, &heartbeat);
-    rows->status = keep_copy(rows->instances, swamp__key_last(key), &heartbeat, sizeof heartbeat);
+    rows->status = swamp__read_heartbeat(rows->store, key, revision, value, value_len, &heartbeat);
+    if (rows->status != SWAMP_E_NOMEM)
+        rows->status = keep_copy(rows->instances, swamp__key_last(key), &heartbeat, sizeof heartbeat);
     return rows->status != SWAMP_OK;
 }
 
@@ -159,9 +161,12 @@ put_run_row(void *user, const char *key, const void *value, size_t value_len, ui
 {
     struct rows *rows = user;
     swamp__run_facts facts;
-    if (swamp__read_run(rows->store, key, revision, value, value_len, &facts) == SWAMP_OK)
+    int rc = swamp__read_run(rows->store, key, revision, value, value_len, &facts);
+    if (rc == SWAMP_OK)
         put_row(rows, swamp__key_last(key), &facts);
-    return is_full(rows);
+    else if (rc == SWAMP_E_NOMEM)
+        rows->status = rc; /* and not one row less */
+    return is_full(rows) || rows->status != SWAMP_OK;
 }
 
 static int
@@ -197,11 +202,11 @@ read_indexed(struct rows *rows, const struct index_page *page)
         swamp__run_facts facts;
         uint64_t revision = 0;
         rc = swamp__store_read(rows->store, key.text, rows->query->timeout_ms, &value, &revision);
-        if (rc < 0)
+        if (rc == SWAMP_OK)
+            rc = swamp__read_run(rows->store, key.text, revision, value.data, value.len, &facts);
+        if (rc < 0 && rc != SWAMP_E_CORRUPT)
             break;
-        if (rc == SWAMP_OK &&
-            swamp__read_run(rows->store, key.text, revision, value.data, value.len, &facts) == SWAMP_OK &&
-            swamp__history_is_named(&facts, rows->query->workflow))
+        if (rc == SWAMP_OK && swamp__history_is_named(&facts, rows->query->workflow))
             put_row(rows, run_id, &facts);
         rc = SWAMP_OK;
     }
@@ -248,6 +253,8 @@ list_rows(struct rows *rows)
     else
         rc = *rows->query->workflow ? list_workflow(rows) : list_all(rows);
     swamp__buf_text(rows->out, "]");
+    if (rc == SWAMP_OK)
+        rc = rows->status;
     return rc != SWAMP_OK ? rc : swamp__buf_status(rows->out);
 }
 
@@ -286,14 +293,17 @@ put_instance(void *user, const char *key, const void *value, size_t value_len, u
     swamp__buf *out = instances->out;
     const char *id = swamp__key_last(key);
     swamp__heartbeat_record heartbeat;
-    int readable =
-        swamp__read_heartbeat(instances->store, key, revision, value, value_len, &heartbeat) == SWAMP_OK;
+    int rc = swamp__read_heartbeat(instances->store, key, revision, value, value_len, &heartbeat);
+    if (rc == SWAMP_E_NOMEM) {
+        out->failed = 1;
+        return 1;
+    }
     if (instances->count++)
         swamp__buf_text(out, ",");
     swamp__buf_text(out, "{");
     swamp__json_put_member(out, "instanceId", id);
     put_text(out, "hostname", heartbeat.hostname);
-    if (readable)
+    if (rc == SWAMP_OK)
         swamp__json_put_member_i64(out, "pid", heartbeat.pid);
     else
         put_text(out, "pid", NULL);

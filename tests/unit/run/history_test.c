@@ -315,7 +315,9 @@ START_TEST(list_that_fails_or_has_no_memory_is_an_error)
 {
     const swamp__history_query query = {0, 0, 100, _i ? "w" : "", 1000};
     put_active_run("r-3", "I2", "w");
-    put_heartbeat("I2");
+    put_deep_record("active-runs/r-3", "\"instanceId\":\"I2\"");
+    put_deep_record("runs/r-3", "\"id\":\"r-3\",\"workflowName\":\"w\",\"status\":\"running\"");
+    put_deep_record("heartbeats/I2", "\"instanceId\":\"I2\",\"hostname\":\"there\"");
     for (unsigned n = 1; n <= 3; n++) {
         fail_call(n, FAKE_TIMEOUT);
         swamp__buf_clear(&out);
@@ -332,9 +334,10 @@ START_TEST(list_that_fails_or_has_no_memory_is_an_error)
         swamp__alloc_fail_at(0, 0);
         if (made < n) {
             ck_assert_int_eq(rc, SWAMP_OK);
+            ck_assert_ptr_nonnull(strstr(out.data, "\"hostname\":\"there\""));
             break;
         }
-        ck_assert(rc == SWAMP_E_NOMEM || rc == SWAMP_OK); /* a record then counts as not readable */
+        ck_assert_int_eq(rc, SWAMP_E_NOMEM); /* and no row or member is left out for want of memory */
     }
 }
 END_TEST
@@ -367,6 +370,24 @@ START_TEST(instances_are_stale_by_the_callers_watches)
         "\"status\":\"healthy\",\"address\":\"http://10.0.0.4:9090\",\"activeRuns\":7,\"draining\":true}]");
     fail_call(1, FAKE_ERROR);
     ck_assert_int_eq(swamp__history_instances(store, 1000, is_stale, NULL, &out), SWAMP_E_STORE);
+}
+END_TEST
+
+START_TEST(instances_without_memory_are_an_error)
+{
+    put_deep_record("heartbeats/I2", "\"instanceId\":\"I2\",\"hostname\":\"there\"");
+    int rc = SWAMP_E_NOMEM;
+    for (unsigned long n = 1, failed = 1; failed; n++) {
+        swamp__buf_free(&out);
+        swamp__buf_init(&out);
+        unsigned long before = swamp__alloc_count();
+        swamp__alloc_fail_at(n, 0);
+        rc = swamp__history_instances(store, 1000, is_stale, (void *)(uintptr_t) "I3", &out);
+        failed = swamp__alloc_count() - before >= n;
+        swamp__alloc_fail_at(0, 0);
+        ck_assert_int_eq(rc, failed ? SWAMP_E_NOMEM : SWAMP_OK);
+    }
+    ck_assert_ptr_nonnull(strstr(out.data, "\"hostname\":\"there\""));
 }
 END_TEST
 
@@ -557,6 +578,7 @@ add_row_tests(Suite *s)
     tcase_add_test(t, one_workflow_among_many_is_read_by_its_index);
     tcase_add_loop_test(t, list_that_fails_or_has_no_memory_is_an_error, 0, 2);
     tcase_add_test(t, instances_are_stale_by_the_callers_watches);
+    tcase_add_test(t, instances_without_memory_are_an_error);
     suite_add_tcase(s, t);
 }
 
