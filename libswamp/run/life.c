@@ -508,8 +508,7 @@ swamp__life_end(swamp__life *life, swamp_run *run, int status, const char *inter
         run->host_has_it = 0;
         swamp__run_unref(run);
     }
-    swamp__registry_touch(life->registry,
-                          run); /* the rest is done by life_visit, as for the host's own end */
+    swamp__run_touch(run); /* the rest is done by life_visit, as for the host's own end */
 }
 
 void

@@ -15,28 +15,15 @@ swamp__registry_new(size_t log_bytes, size_t log_events, void (*wake)(void *), v
     if (!registry)
         return NULL;
     registry->runs = swamp__map_new();
-    if (!registry->runs) {
-        swamp__free(registry);
-        return NULL;
-    }
-    pthread_mutex_init(&registry->lock, NULL);
-    swamp__list_init(&registry->dirty);
-    registry->wake = wake;
-    registry->wake_user = user;
+    registry->touched = swamp__touched_new(wake, user);
     registry->log_bytes_each = log_bytes;
     registry->log_events_each = log_events;
-    registry->refs = 1;
-    return registry;
-}
-
-void
-swamp__registry_unref(swamp__registry *registry)
-{
-    if (!registry || __atomic_sub_fetch(&registry->refs, 1, __ATOMIC_ACQ_REL) != 0)
-        return;
+    if (registry->runs && registry->touched)
+        return registry;
     swamp__map_free(registry->runs);
-    pthread_mutex_destroy(&registry->lock);
+    swamp__touched_unref(registry->touched);
     swamp__free(registry);
+    return NULL;
 }
 
 static int
@@ -53,16 +40,17 @@ close_run(const char *key, void *value, void *user)
 }
 
 void
-swamp__registry_close(swamp__registry *registry)
+swamp__registry_free(swamp__registry *registry)
 {
-    pthread_mutex_lock(&registry->lock);
-    registry->closed = 1;
-    registry->wake = NULL;
-    pthread_mutex_unlock(&registry->lock);
-
+    if (!registry)
+        return;
+    swamp__touched_close(registry->touched);
     for (swamp_run *run; (run = swamp__registry_take(registry));)
         swamp__run_unref(run);
     swamp__map_each(registry->runs, close_run, registry);
+    swamp__map_free(registry->runs);
+    swamp__touched_unref(registry->touched);
+    swamp__free(registry);
 }
 
 /* Runs come and go. */
@@ -115,8 +103,7 @@ swamp__registry_add(swamp__registry *registry, const swamp__world *world, const 
     if (!run)
         return SWAMP_E_NOMEM;
     run->refs = 1; /* the registry's */
-    run->registry = registry;
-    __atomic_add_fetch(&registry->refs, 1, __ATOMIC_RELAXED);
+    run->touched = swamp__touched_ref(registry->touched);
     registry->world = world;
     pthread_mutex_init(&run->lock, NULL);
     swamp__list_init(&run->viewers);
@@ -175,32 +162,13 @@ swamp__registry_count_principal(swamp__registry *registry, const char *principal
     return count.count;
 }
 
-/* The dirty list. */
-
-void
-swamp__registry_touch(swamp__registry *registry, swamp_run *run)
-{
-    pthread_mutex_lock(&registry->lock);
-    if (!registry->closed && !swamp__link_linked(&run->dirty_link)) {
-        int was_empty = swamp__list_empty(&registry->dirty);
-        swamp__run_ref(run);
-        swamp__list_push(&registry->dirty, &run->dirty_link);
-        /* Under the lock, so that close() can promise that none comes after it. */
-        if (was_empty && registry->wake)
-            registry->wake(registry->wake_user);
-    }
-    pthread_mutex_unlock(&registry->lock);
-}
-
 swamp_run *
 swamp__registry_take(swamp__registry *registry)
 {
-    pthread_mutex_lock(&registry->lock);
-    swamp__link *link = swamp__list_pop(&registry->dirty);
-    pthread_mutex_unlock(&registry->lock);
+    swamp__link *link = swamp__touched_take(registry->touched);
     if (!link)
         return NULL;
-    swamp_run *run = SWAMP__OF(link, swamp_run, dirty_link);
+    swamp_run *run = SWAMP__OF(link, swamp_run, touched_link);
     /* From here on emit touches again; what it wrote before, this visit will see. */
     pthread_mutex_lock(&run->lock);
     run->dirty = 0;
@@ -216,7 +184,7 @@ evict_bytes(swamp_run *run, size_t bytes)
     pthread_mutex_lock(&run->lock);
     size_t given_back = swamp__event_log_evict(run->log, bytes);
     pthread_mutex_unlock(&run->lock);
-    __atomic_sub_fetch(&run->registry->log_bytes, given_back, __ATOMIC_RELAXED);
+    swamp__touched_count(run->touched, -given_back);
     return given_back;
 }
 
@@ -232,7 +200,7 @@ typedef struct log_fit {
 static size_t
 bytes_over(const log_fit *fit)
 {
-    size_t bytes = __atomic_load_n(&fit->registry->log_bytes, __ATOMIC_RELAXED);
+    size_t bytes = __atomic_load_n(&fit->registry->touched->log_bytes, __ATOMIC_RELAXED);
     return bytes > fit->max_bytes ? bytes - fit->max_bytes : 0;
 }
 

@@ -6,7 +6,7 @@
 #include <swamp/status.h>
 #include "../util/alloc.h"
 #include "../wire/json.h"
-#include "registry.h"
+#include "touched.h"
 
 #define UNVISITED_MAX                                                                                        \
     (64u * 1024u) /* bytes of events that nobody waits for, before the core is woken all the same */
@@ -24,9 +24,9 @@ static void
 free_run(swamp_run *run)
 {
     /* Maybe on a host's thread, maybe long after the instance: timers were destroyed by the registry. */
-    assert(!swamp__link_linked(&run->dirty_link));
+    assert(!swamp__link_linked(&run->touched_link));
     if (run->log)
-        __atomic_sub_fetch(&run->registry->log_bytes, swamp__event_log_bytes(run->log), __ATOMIC_RELAXED);
+        swamp__touched_count(run->touched, -swamp__event_log_bytes(run->log));
     swamp__event_log_free(run->log);
     pthread_mutex_destroy(&run->lock);
     swamp__free(run->resource_name);
@@ -39,7 +39,7 @@ free_run(swamp_run *run)
     swamp__free(run->cancel_reason);
     swamp__free(run->run_json);
     swamp__free(run->final_json);
-    swamp__registry_unref(run->registry);
+    swamp__touched_unref(run->touched);
     swamp__free(run);
 }
 
@@ -143,13 +143,21 @@ swamp__run_splice(swamp__buf *out, const char *event, size_t len, const char *fi
 
 /* The mailbox: any thread. */
 
-/* Under the run's lock: 1 if the caller must touch the registry once it has left the lock. */
+/* Under the run's lock: 1 if the caller must touch the run once it has left the lock. */
 static int
 mark_dirty(swamp_run *run)
 {
     int was_dirty = run->dirty;
     run->dirty = 1;
     return !was_dirty;
+}
+
+void
+swamp__run_touch(swamp_run *run)
+{
+    swamp__run_ref(run); /* the list's; whoever calls has one, too */
+    if (!swamp__touched_put(run->touched, &run->touched_link))
+        swamp__run_unref(run);
 }
 
 int
@@ -161,7 +169,7 @@ swamp__run_append(swamp_run *run, const char *json, size_t len)
     /* May be less than before, when old events had to go; the difference is right all the same. */
     size_t more = swamp__event_log_bytes(run->log) - before;
     if (more) /* a full log whose events are of one size leaves the count, which all runs share, alone */
-        __atomic_add_fetch(&run->registry->log_bytes, more, __ATOMIC_RELAXED);
+        swamp__touched_count(run->touched, more);
     return rc;
 }
 
@@ -201,7 +209,7 @@ swamp__run_emit(swamp_run *run, const char *json, size_t len)
         touch = mark_event(run, event.len);
     pthread_mutex_unlock(&run->lock);
     if (touch)
-        swamp__registry_touch(run->registry, run);
+        swamp__run_touch(run);
     return rc;
 }
 
@@ -229,7 +237,7 @@ swamp__run_update(swamp_run *run, const char *json, size_t len)
     pthread_mutex_unlock(&run->lock);
     swamp__free(text);
     if (touch)
-        swamp__registry_touch(run->registry, run);
+        swamp__run_touch(run);
     return rc;
 }
 
@@ -320,7 +328,7 @@ swamp__run_finish(swamp_run *run, int status, const char *last, size_t last_len,
     swamp__free(end.last_event);
     swamp__free(end.json);
     if (touch)
-        swamp__registry_touch(run->registry, run);
+        swamp__run_touch(run);
     swamp__run_unref(run); /* the host's */
     return rc;
 }

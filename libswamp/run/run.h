@@ -32,7 +32,7 @@
 #define SWAMP__RUN_CLEANING 6
 #define SWAMP__RUN_GONE 7 /* in no registry any more; somebody still holds a reference */
 
-typedef struct swamp__registry swamp__registry;
+struct swamp__touched;
 
 /* The public opaque type. Counted: the registry, the host (START until finish) and each viewer hold a reference. */
 struct swamp_run {
@@ -48,7 +48,7 @@ struct swamp_run {
     size_t payload_len;
     char started_at[32];
     int64_t started_at_unix_ms;
-    swamp__registry *registry; /* outlives the run: counted */
+    struct swamp__touched *touched; /* of all runs of the instance: outlives them, counted */
 
     /* any thread, under lock */
     pthread_mutex_t lock;
@@ -61,11 +61,11 @@ struct swamp_run {
     int finish_status; /* SWAMP_RUN_... */
     char *last_event;  /* withheld until the final commit; NULL: none */
     size_t last_event_len;
-    int awaited;            /* a viewer stands at the head: the next event wakes the core */
-    size_t unvisited_bytes; /* of events since the core was last woken for one */
-    int dirty;              /* in the registry's dirty list, or about to be */
-    swamp__link dirty_link; /* under the registry's lock */
-    int refs;               /* atomic */
+    int awaited;              /* a viewer stands at the head: the next event wakes the core */
+    size_t unvisited_bytes;   /* of events since the core was last woken for one */
+    int dirty;                /* touched, or about to be */
+    swamp__link touched_link; /* under the lock of `touched` */
+    int refs;                 /* atomic */
 
     /* core's thread */
     int state;
@@ -106,6 +106,8 @@ const char *swamp__run_status_text(const swamp_run *run);
  * spite of it was not interrupted (PROTOCOL 6.4). */
 const char *swamp__run_recorded_reason(const swamp_run *run);
 
+/* Core's thread: what the host resolved. SWAMP_OK, SWAMP_E_NOMEM. */
+int swamp__run_set_resource(swamp_run *run, const char *resource_name, const char *workflow_id);
 /* Core's thread: the host's members of RUN, checked JSON. SWAMP_OK, SWAMP_E_NOMEM (the old ones stay). */
 int swamp__run_set_json(swamp_run *run, const char *json, size_t len);
 
@@ -120,6 +122,9 @@ int swamp__run_finish(swamp_run *run, int status, const char *last, size_t last_
 
 /* Under the run's lock, by a viewer that found nothing more: the next event wakes the core. */
 void swamp__run_await(swamp_run *run);
+
+/* Any thread, which has a reference: the core shall look at the run. */
+void swamp__run_touch(swamp_run *run);
 
 /* For life.c. Under the run's lock: appends a checked event and keeps count of all logs. SWAMP_OK, SWAMP_E_NOMEM. */
 int swamp__run_append(swamp_run *run, const char *json, size_t len);

@@ -306,11 +306,9 @@ swamp__instance_free(swamp__instance *instance)
     drop_errands(instance);
     if (instance->has_membership)
         swamp__membership_destroy(&instance->membership);
-    if (instance->registry) {
+    if (instance->registry)
         swamp__map_each(instance->registry->runs, destroy_flush_timer, instance);
-        swamp__registry_close(instance->registry);
-        swamp__registry_unref(instance->registry);
-    }
+    swamp__registry_free(instance->registry);
     swamp__attach_destroy(instance);
     swamp__timer_destroy(timers, &instance->reconcile_timer);
     swamp__timer_destroy(timers, &instance->poll_timer);

@@ -187,8 +187,9 @@ sim_check_memory(sim_instance *instance)
 {
     cluster *sim = instance->of;
     const swamp__instance *core = instance->core;
-    if (core->registry->log_bytes > sim->all_logs_bytes + LOGS_SLACK_BYTES)
-        sim_fail(sim, "bounded: %s keeps %zu bytes of events", instance->name, core->registry->log_bytes);
+    if (core->registry->touched->log_bytes > sim->all_logs_bytes + LOGS_SLACK_BYTES)
+        sim_fail(sim, "bounded: %s keeps %zu bytes of events", instance->name,
+                 core->registry->touched->log_bytes);
     swamp__list *conns = (swamp__list *)&core->conns;
     for (swamp__link *link = swamp__list_first(conns); link; link = swamp__list_next(conns, link)) {
         const swamp__conn *conn = SWAMP__OF(link, swamp__conn, link);

@@ -139,8 +139,7 @@ close_all(void)
     fake_world_advance(world, 0);
     if (host && !host->host_done)
         swamp__run_finish(host, SWAMP_RUN_FAILED, NULL, 0, NULL, 0);
-    swamp__registry_close(life.registry);
-    swamp__registry_unref(life.registry);
+    swamp__registry_free(life.registry);
     swamp__run_unref(run);
     fake_world_free(world);
     swamp_store_free(store);
