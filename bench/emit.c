@@ -108,6 +108,10 @@ main(int argc, char **argv)
     emit_rounds(run, &event, events, rounds);
 
     if (child) {
+        if (waitpid(child, NULL, WNOHANG) != 0) {
+            fprintf(stderr, "the viewer ended meanwhile\n");
+            return 1;
+        }
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
     }

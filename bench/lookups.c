@@ -2,8 +2,8 @@
  * What run.attach costs an instance that does not own the run, with few and with many active runs in SQLite.
  *
  * Usage: lookups --path FILE [--runs N] [--attaches N]
- * Fills the file, unless it is, with runs of another instance, then asks a server for them, one at a time,
- * over one connection; a store in between counts what the server reads. Prints one JSON object.
+ * Fills the file, unless it is, with runs of another instance, then asks a server for them, 160 a second, one at a
+ * time over one connection; a store in between counts what the server reads. Prints one JSON object.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -16,6 +16,8 @@
 
 #define OWNER "0193a000-0000-4000-8000-00000000aaaa"
 #define TIMEOUT_MS 60000
+#define ATTACHES_A_SECOND                                                                                    \
+    160 /* of ten runs each is asked for every 62 ms: within 50 it would share a look-up */
 #define KEYS_A_RUN 5
 #define RUNS_A_COMMIT (SWAMP_STORE_OPS_MAX / KEYS_A_RUN)
 #define RUN_ID_MAX 64
@@ -193,7 +195,9 @@ ask_all(int fd, counter *counts, long runs, long attaches)
         bench_die("calloc");
     beat_owner(counts->inner);
     unsigned long gets = atomic_load(&counts->gets), lists = atomic_load(&counts->lists);
+    uint64_t began_ns = bench_now_ns();
     for (long i = 0; i < attaches; i++) {
+        bench_pace(began_ns, (uint64_t)i, ATTACHES_A_SECOND);
         uint64_t start_ns = bench_now_ns();
         ask(fd, i * 7919 % runs); /* a prime: all over the file */
         took_ns[i] = bench_now_ns() - start_ns;

@@ -19,18 +19,23 @@
 #define WINDOW_NS 100000000u /* 100 ms */
 #define ANSWERS_MAX 32       /* of one session, on its way back */
 
+typedef struct member {
+    swamp_session *session;
+    int attached; /* since the start, or since the cut */
+} member;
+
 typedef struct crowd {
-    swamp_session **sessions;
+    member *members;
     size_t count, attached;
     int epoll_fd;
     uint64_t cut_ns;   /* 0: not yet */
-    uint64_t *back;    /* of each session: when it was attached again, since the cut */
+    uint64_t *back;    /* of each session: when it was first attached again, since the cut */
     uint64_t *answers; /* when a dial was answered, by whatever instance */
     size_t answer_count;
 } crowd;
 
 static void
-take_event(crowd *c, const swamp_event *event)
+take_event(crowd *c, member *who, const swamp_event *event)
 {
     uint64_t now_ns = bench_now_ns();
     int type = swamp_event_type(event);
@@ -43,15 +48,20 @@ take_event(crowd *c, const swamp_event *event)
         return;
     if (c->cut_ns && c->answer_count < c->count * ANSWERS_MAX)
         c->answers[c->answer_count++] = now_ns - c->cut_ns;
-    if (type == SWAMP_EVENT_ATTACHED && c->cut_ns)
+    if (type != SWAMP_EVENT_ATTACHED || who->attached)
+        return;
+    who->attached = 1;
+    if (c->cut_ns)
         c->back[c->attached] = now_ns - c->cut_ns;
-    c->attached += type == SWAMP_EVENT_ATTACHED;
+    c->attached++;
 }
 
 static void
 wait_for_all(crowd *c)
 {
     c->attached = 0;
+    for (size_t i = 0; i < c->count; i++)
+        c->members[i].attached = 0;
     while (c->attached < c->count) {
         struct epoll_event ready[256];
         int count = epoll_wait(c->epoll_fd, ready, 256, GIVE_UP_MS);
@@ -60,9 +70,10 @@ wait_for_all(crowd *c)
             exit(1);
         }
         for (int i = 0; i < count; i++) {
+            member *who = ready[i].data.ptr;
             swamp_event *event;
-            while (swamp_session_next(ready[i].data.ptr, 0, &event) == SWAMP_EVENT) {
-                take_event(c, event);
+            while (swamp_session_next(who->session, 0, &event) == SWAMP_EVENT) {
+                take_event(c, who, event);
                 swamp_event_free(event);
             }
         }
@@ -81,9 +92,10 @@ start_all(crowd *c, swamp_client *client, char *runs)
         exit(2);
     }
     for (size_t i = 0; i < c->count; i++) {
-        bench_check(swamp_session_attach(&c->sessions[i], client, ids[i % run_count], NULL), NULL, "attach");
-        struct epoll_event event = {.events = EPOLLIN, .data.ptr = c->sessions[i]};
-        epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, swamp_session_fd(c->sessions[i]), &event);
+        member *who = &c->members[i];
+        struct epoll_event event = {.events = EPOLLIN, .data.ptr = who};
+        bench_check(swamp_session_attach(&who->session, client, ids[i % run_count], NULL), NULL, "attach");
+        epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, swamp_session_fd(who->session), &event);
     }
 }
 
@@ -134,10 +146,10 @@ main(int argc, char **argv)
     swamp_client *client;
 
     bench_many_descriptors();
-    c.sessions = calloc(c.count + 1, sizeof(swamp_session *));
+    c.members = calloc(c.count + 1, sizeof(*c.members));
     c.back = calloc(c.count + 1, sizeof(*c.back));
     c.answers = calloc(c.count * ANSWERS_MAX + 1, sizeof(*c.answers));
-    if (!c.sessions || !c.back || !c.answers || !runs || c.epoll_fd < 0)
+    if (!c.members || !c.back || !c.answers || !runs || c.epoll_fd < 0)
         bench_die("sessions");
     snprintf(url, sizeof(url), "ws://127.0.0.1:%ld", bench_number(argc, argv, "port", 0));
     options.url = url;
@@ -148,9 +160,9 @@ main(int argc, char **argv)
     wait_for_all(&c);
     print_result(&c);
     for (size_t i = 0; i < c.count; i++)
-        swamp_session_free(c.sessions[i]);
+        swamp_session_free(c.members[i].session);
     swamp_client_free(client);
-    free(c.sessions);
+    free(c.members);
     free(c.back);
     free(c.answers);
     free(runs);

@@ -49,7 +49,10 @@ class Bench:
         return json.loads(done.stdout)
 
     def load(self, port, run, *args):
-        return self.result("load", "--port", port, "--run", run, *args)
+        found = self.result("load", "--port", port, "--run", run, *args)
+        if found.get("missed"):
+            raise Failed(f"load: {found['missed']} events were driven out of the log before a viewer had them")
+        return found
 
     @contextlib.contextmanager
     def server(self, name, *args):

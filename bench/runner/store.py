@@ -33,7 +33,7 @@ def lookups(bench, _peers, report):
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         def look(runs):
             return bench.result("lookups", "--path", os.path.join(folder, f"{runs}.db"), "--runs", runs, "--attaches",
-                                bench.scale(4000, 50))
+                                bench.scale(800, 50))
         at_few, at_many = bench.in_turn(lambda: look(few), lambda: look(many))
     ratio = ratios(at_many, at_few, "attach_p50_us")
     report.compared(f"run.attach on a non-owner, {many:,} active runs in the store: p50 us", f"{few} runs", at_few, at_many,
