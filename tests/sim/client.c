@@ -124,22 +124,23 @@ note_event(sim_client *client, const swamp_event *event)
              swamp_event_message(event));
 }
 
-void
+int
 sim_client_stop_reading(sim_client *client, int64_t ms)
 {
     cluster *sim = client->of;
     if (client->ended || client->restarting || swamp__timer_is_set(&client->room_timer))
-        return;
+        return 0;
     sim_note(sim, "%s: does not read for %lld ms", client->name, (long long)ms);
     swamp__timer_set(&sim->outside->timers, &client->room_timer, sim->world->now_ms + ms);
     swamp__session_room(client->session, 0);
+    return 1;
 }
 
 static void
 read_slowly(sim_client *client)
 {
     if (client->unread && sim_draw(&client->dice, 0, 99) < 10)
-        sim_client_stop_reading(client, sim_draw(&client->dice, 10, 20000));
+        (void)sim_client_stop_reading(client, sim_draw(&client->dice, 10, 20000));
 }
 
 static void
@@ -208,7 +209,6 @@ open_session(sim_client *client, int start)
     }
     client->dialled_ms = 0;
     client->deaf_dials = 0;
-    client->interrupted = 0;
     client->interrupted = 0;
     if (swamp__session_new(&client->session, &options, &client->of->outside->world, &io) != SWAMP_OK)
         abort();
@@ -295,21 +295,22 @@ sim_client_alive(sim_client *client)
     swamp__session_alive(client->session);
 }
 
-void
+int
 sim_client_cancel(sim_client *client)
 {
     if (client->ended || client->restarting)
-        return;
+        return 0;
     sim_note(client->of, "%s: cancels", client->name);
     swamp__session_cancel(client->session, "enough");
+    return 1;
 }
 
-void
+int
 sim_client_restart(sim_client *client)
 {
     cluster *sim = client->of;
     if (client->ended || client->restarting || !client->run_id[0])
-        return;
+        return 0;
     sim_note(sim, "%s: its process ends", client->name);
     client->restarting = 1;
     swamp__timer_unset(&sim->outside->timers, &client->room_timer);
@@ -317,6 +318,7 @@ sim_client_restart(sim_client *client)
     client->session = NULL;
     swamp__timer_set(&sim->outside->timers, &client->restart_timer,
                      sim->world->now_ms + sim_draw(&client->dice, 10, 20000));
+    return 1;
 }
 
 void

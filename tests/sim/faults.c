@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <swamp/status.h>
+#include "../../libswamp/server/inner.h"
 #include "sim.h"
 
 static sim_instance *
@@ -33,7 +34,7 @@ pick_busy(cluster *sim)
     return pick_instance(sim);
 }
 
-static void
+static int
 come(cluster *sim)
 {
     int number = 0; /* the same one whoever is left out of a replay */
@@ -45,30 +46,32 @@ come(cluster *sim)
         sim_client_attach(sim, number, sim->runs[sim_pick(sim, 0, (int64_t)sim->run_count - 1)].id);
     else
         sim_client_start(sim, number);
+    return 1;
 }
 
 /* Links. */
 
-static void
+static int
 cut_link(cluster *sim, sim_link *link, int how)
 {
-    sim_link_cut(link, how);
+    return sim_link_cut(link, how);
 }
 
 /* Late against all other links, so that what is sent on two of them comes in another order. */
-static void
+static int
 delay_link(cluster *sim, sim_link *link, int how)
 {
-    sim_link_delay(link, sim_pick(sim, 200, 9000));
+    return sim_link_delay(link, sim_pick(sim, 200, 9000));
 }
 
-static void
+static int
 refuse_dials(cluster *sim)
 {
     int64_t ms = sim_pick(sim, 500, 15000);
     sim->refusal = sim_odds(sim, 60) ? 1 : 2;
     sim_note(sim, "dials %s for %lld ms", sim->refusal == 1 ? "are refused" : "vanish", (long long)ms);
     swamp__timer_set(&sim->outside->timers, &sim->refusal_timer, sim->world->now_ms + ms);
+    return 1;
 }
 
 static void
@@ -79,32 +82,36 @@ end_refusal(swamp__timer *timer)
 
 /* Instances. */
 
-static void
+static int
 kill_it(cluster *sim, sim_instance *instance, int how)
 {
     sim_instance_kill(instance, -1);
+    return 1;
 }
 
-static void
+static int
 kill_at_a_store_call(cluster *sim, sim_instance *instance, int how)
 {
     instance->calls_to_live = (int)sim_pick(sim, 1, 12);
+    return 0; /* counted when it is killed */
 }
 
-static void
+static int
 restart_it(cluster *sim, sim_instance *instance, int how)
 {
     sim_instance_kill(instance, sim_pick(sim, 10, 400));
+    return 1;
 }
 
-static void
+static int
 pause_it(cluster *sim, sim_instance *instance, int how)
 {
     sim_instance_pause(instance, sim_odds(sim, 50) ? sim_pick(sim, 500, 10000) : sim_pick(sim, 10000, 90000));
+    return 1;
 }
 
 /* Who watches a silent one is itself held up, for less than its TTL: the time it slept is no silence. */
-static void
+static int
 stall_observer(cluster *sim)
 {
     sim_instance *silent = pick_idle(sim), *observer = pick_idle(sim);
@@ -112,54 +119,60 @@ stall_observer(cluster *sim)
         sim_instance_pause(silent, sim_pick(sim, 15000, 45000));
     if (observer && observer != silent)
         sim_instance_pause(observer, sim_pick(sim, 4000, 28000));
+    return silent && observer && observer != silent;
 }
 
 /* The death that a directed fault waits for. */
-static void
+static int
 let_it_die(cluster *sim, sim_instance *instance, int how)
 {
     if (sim_instance_is_idle(instance) && sim_odds(sim, 30))
         sim_instance_pause(instance, sim_pick(sim, 50000, 90000));
     else
         sim_instance_kill(instance, -1);
+    return 1;
 }
 
-static void
+static int
 drain(cluster *sim, sim_instance *instance, int longest_ms)
 {
     int64_t timeout_ms = sim_odds(sim, 30) ? 0 : sim_pick(sim, 0, longest_ms);
     sim_note(sim, "%s: stop, %lld ms for its runs", instance->name, (long long)timeout_ms);
     instance->disturbed = 1;
+    int was_running = instance->core->phase == SWAMP__PHASE_RUNNING;
     swamp__instance_stop(instance->core, timeout_ms);
+    return was_running;
 }
 
-static void
+static int
 ask_for_much(cluster *sim, sim_instance *instance, int how)
 {
     int64_t ms = sim_pick(sim, 5000, 90000);
     sim_note(sim, "%s: somebody asks for much, and does not read for %lld ms", instance->name, (long long)ms);
-    sim_greedy_come(instance, ms);
+    return sim_greedy_come(instance, ms);
 }
 
 /* Stores. */
 
-static void
+static int
 fault_its_store(cluster *sim, sim_instance *instance, int way)
 {
     sim_instance_store_fault(instance, way,
                              sim_odds(sim, 70) ? sim_pick(sim, 1000, 40000) : sim_pick(sim, 40000, 120000));
+    return 1;
 }
 
 /* For everybody at once, and often for longer than a TTL: nobody may be declared dead for it. */
-static void
+static int
 fault_every_store(cluster *sim)
 {
     if (sim->outage)
-        return;
+        return 0;
     int64_t ms = sim_odds(sim, 50) ? sim_pick(sim, 1000, 20000) : sim_pick(sim, 20000, 90000);
     sim->outage = (int)sim_pick(sim, FAKE_ERROR, FAKE_WRITE_LOST);
     sim_note(sim, "the store is down for everybody for %lld ms", (long long)ms);
     swamp__timer_set(&sim->outside->timers, &sim->outage_timer, sim->world->now_ms + ms);
+    return 1;
 }
 
 static void
@@ -172,27 +185,30 @@ end_outage(swamp__timer *timer)
 
 /* Clocks. Wall clocks are never compared (PROTOCOL 5): hours to and fro change nothing. */
 
-static void
+static int
 turn_every_wall_clock(cluster *sim)
 {
     sim->world->unix_offset_ms += sim_pick(sim, -7200000, 7200000);
+    return 1;
 }
 
-static void
+static int
 turn_its_wall_clock(cluster *sim, sim_instance *instance, int how)
 {
     instance->node->unix_offset_ms += sim_pick(sim, -21600000, 21600000);
     sim_note(sim, "%s: its wall clock is %lld ms off", instance->name,
              (long long)instance->node->unix_offset_ms);
+    return 1;
 }
 
 /* Its monotonic clock, by which it measures the silence of others, goes wrong by up to a tenth. */
-static void
+static int
 let_its_clock_drift(cluster *sim, sim_instance *instance, int how)
 {
     int64_t rate = sim_pick(sim, 900, 1100);
     sim_note(sim, "%s: its clock goes at %lld per mille", instance->name, (long long)rate);
     fake_node_set_rate(instance->node, rate);
+    return 1;
 }
 
 /* Clients. */
@@ -203,39 +219,43 @@ pick_client(cluster *sim)
     return sim->client_count ? sim->clients[sim_pick(sim, 0, (int64_t)sim->client_count - 1)] : NULL;
 }
 
-static void
+static int
 stop_reading(cluster *sim, sim_client *client)
 {
-    sim_client_stop_reading(client, sim_pick(sim, 5000, 120000));
+    return sim_client_stop_reading(client, sim_pick(sim, 5000, 120000));
 }
 
-static void
+static int
 restart_client(cluster *sim, sim_client *client)
 {
-    sim_client_restart(client);
+    return sim_client_restart(client);
 }
 
-static void
+static int
 cancel_its_run(cluster *sim, sim_client *client)
 {
-    sim_client_cancel(client);
+    return sim_client_cancel(client);
 }
 
+/* In which order, decides what a seed plays. Of the first ones some happen by themselves. */
 const sim_kind sim_kinds[] = {
     [SIM_KIND_CLIENT] = {"client_comes", 0, 0, .to_all = come},
     [SIM_KIND_DEATH] = {"death_to_be_aimed_at", 0, 0, .pick = pick_busy, .to_instance = let_it_die},
     [SIM_KIND_STOP] = {"stop_to_be_aimed_at", 0, 0, .pick = pick_busy, .to_instance = drain, .how = 8000},
     [SIM_KIND_GREEDY] = {"peer_asks_for_much_unread", 0, 0, .pick = pick_instance,
                          .to_instance = ask_for_much},
+    [SIM_KIND_WRONG_CLOCK] = {"clock_wrong_from_the_start", 0, 0},
+    [SIM_KIND_DRIFTING_CLOCK] = {"clock_drifts_from_the_start", 0, 0},
     {"link_reset", 22, 45, .to_link = cut_link, .how = SIM_CUT_RESET},
     {"link_black_hole", 5, 10, .to_link = cut_link, .how = SIM_CUT_BOTH},
     {"link_half_open_up", 5, 10, .to_link = cut_link, .how = SIM_CUT_UP},
     {"link_half_open_down", 5, 10, .to_link = cut_link, .how = SIM_CUT_DOWN},
-    {"link_cut_in_mid_frame", 8, 15, .to_link = cut_link, .how = SIM_CUT_TORN},
+    [SIM_KIND_TEAR] = {"link_cut_in_mid_frame", 8, 15, .to_link = cut_link, .how = SIM_CUT_TORN},
     {"link_delayed_and_reordered", 6, 10, .to_link = delay_link},
     {"dials_refused", 4, 0, .to_all = refuse_dials},
     {"instance_killed", 7, 0, .pick = pick_instance, .to_instance = kill_it},
-    {"instance_killed_at_a_store_call", 7, 0, .pick = pick_instance, .to_instance = kill_at_a_store_call},
+    [SIM_KIND_STORE_KILL] = {"instance_killed_at_a_store_call", 7, 0, .pick = pick_instance,
+                             .to_instance = kill_at_a_store_call},
     {"instance_restarted", 4, 0, .pick = pick_instance, .to_instance = restart_it},
     {"instance_paused_and_resumed", 9, 0, .pick = pick_idle, .to_instance = pause_it},
     {"observer_stalled", 4, 0, .to_all = stall_observer},
@@ -258,20 +278,19 @@ const sim_kind sim_kinds[] = {
 };
 const size_t sim_kind_count = sizeof sim_kinds / sizeof sim_kinds[0];
 
-void
+int
 sim_kind_happen(cluster *sim, const sim_kind *kind)
 {
     sim_link *link = kind->to_link ? sim_link_random(sim) : NULL;
     sim_client *client = kind->to_client ? pick_client(sim) : NULL;
     sim_instance *instance = kind->to_instance ? kind->pick(sim) : NULL;
     if (kind->to_all)
-        kind->to_all(sim);
+        return kind->to_all(sim);
     if (link)
-        kind->to_link(sim, link, kind->how);
+        return kind->to_link(sim, link, kind->how);
     if (client)
-        kind->to_client(sim, client);
-    if (instance)
-        kind->to_instance(sim, instance, kind->how);
+        return kind->to_client(sim, client);
+    return instance && kind->to_instance(sim, instance, kind->how);
 }
 
 static void

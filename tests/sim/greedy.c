@@ -97,7 +97,7 @@ go_on(swamp__timer *timer)
     }
 }
 
-void
+int
 sim_greedy_come(sim_instance *instance, int64_t ms)
 {
     sim_greedy *peer = calloc(1, sizeof *peer);
@@ -107,8 +107,10 @@ sim_greedy_come(sim_instance *instance, int64_t ms)
     peer->reads_at_ms = fake_node_now(instance->node) + ms;
     peer->next = instance->of->greedy;
     instance->of->greedy = peer;
-    if (swamp__conn_new(&peer->conn, instance->core, &transport, peer, "anonymous") == SWAMP_OK)
-        ask(peer);
+    if (swamp__conn_new(&peer->conn, instance->core, &transport, peer, "anonymous") != SWAMP_OK)
+        return 0;
+    ask(peer);
+    return 1;
 }
 
 void

@@ -85,8 +85,11 @@ watch_store(void *user, const fake_call *call)
     sim->writer = instance;
     if (call->what == FAKE_COMMIT)
         check_fencing(instance, call);
-    if (instance->calls_to_live > 0 && --instance->calls_to_live == 0 && !instance->dead && !instance->ended)
+    if (instance->calls_to_live > 0 && --instance->calls_to_live == 0 && !instance->dead &&
+        !instance->ended) {
+        sim->happened[SIM_KIND_STORE_KILL]++;
         sim_instance_kill(instance, -1);
+    }
     if (instance->dead)
         return FAKE_ERROR;
     int fault = sim_step_at_store(instance, call);
@@ -168,6 +171,21 @@ make_core(sim_instance *instance)
         abort();
 }
 
+/* Of some machines the clock was never right. */
+static void
+set_clock(sim_instance *instance)
+{
+    unsigned *happened = instance->of->happened;
+    if (pick(instance, 0, 9) == 0) {
+        instance->node->unix_offset_ms = pick(instance, -21600000, 21600000);
+        happened[SIM_KIND_WRONG_CLOCK]++;
+    }
+    if (pick(instance, 0, 9) == 0) {
+        fake_node_set_rate(instance->node, pick(instance, 900, 1100));
+        happened[SIM_KIND_DRIFTING_CLOCK]++;
+    }
+}
+
 sim_instance *
 sim_instance_new(cluster *sim, int slot)
 {
@@ -184,10 +202,7 @@ sim_instance_new(cluster *sim, int slot)
     instance->node->random_state = sim_dice(sim, SIM_DICE_NODE, (uint64_t)slot << 16 | number);
     instance->node->collect = collect;
     instance->node->collect_user = instance;
-    if (pick(instance, 0, 9) == 0) /* this machine's clock was never right */
-        instance->node->unix_offset_ms = pick(instance, -21600000, 21600000);
-    if (pick(instance, 0, 9) == 0)
-        fake_node_set_rate(instance->node, pick(instance, 900, 1100));
+    set_clock(instance);
     instance->questions = make_asker(instance);
     instance->beats = make_asker(instance);
     make_core(instance);

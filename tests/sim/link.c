@@ -118,6 +118,7 @@ tear(sim_link *link, const message *m)
     if (!link->torn || m->kind == MSG_CLOSE)
         return 0;
     link->torn = 0;
+    link->of->happened[SIM_KIND_TEAR]++;
     sim_note(link->of, "%s: breaks in the midst of a message", link->name);
     reset(link);
     return 1;
@@ -372,11 +373,13 @@ sim_link_pause(sim_link *link, int paused)
     arm(&link->down);
 }
 
-void
+/* 0: nothing went there any more, or not yet: of what will tear. */
+int
 sim_link_cut(sim_link *link, int how)
 {
     static const char *names[] = {"reset", "vanishes both ways", "vanishes upwards", "vanishes downwards",
                                   "will break in its next message"};
+    int up = !link->up.vanishing, down = !link->down.vanishing;
     sim_note(link->of, "%s: %s", link->name, names[how]);
     if (how == SIM_CUT_RESET)
         reset(link);
@@ -390,13 +393,15 @@ sim_link_cut(sim_link *link, int how)
         empty(&link->down);
         link->down.vanishing = 1;
     }
+    return how == SIM_CUT_TORN ? 0 : how == SIM_CUT_UP ? up : how == SIM_CUT_DOWN ? down : up || down;
 }
 
-void
+int
 sim_link_delay(sim_link *link, int64_t ms)
 {
     sim_note(link->of, "%s: everything takes %lld ms longer", link->name, (long long)ms);
     link->delay_ms = ms;
+    return !link->up.vanishing || !link->down.vanishing;
 }
 
 void

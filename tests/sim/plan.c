@@ -100,9 +100,8 @@ happen(swamp__timer *timer)
         if (!is_kept(sim, sim->plan_at) || now_ms >= sim->chaos_until_ms)
             continue;
         sim_note(sim, "[%zu] %s", sim->plan_at, sim_kinds[entry->kind].name);
-        sim->happened[entry->kind]++;
         sim->dice = &dice;
-        sim_kind_happen(sim, &sim_kinds[entry->kind]);
+        sim->happened[entry->kind] += (unsigned)sim_kind_happen(sim, &sim_kinds[entry->kind]);
         sim->dice = &sim->own_dice;
     }
     if (sim->plan_at < sim->plan_count)

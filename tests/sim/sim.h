@@ -166,7 +166,7 @@ struct cluster {
     size_t all_logs_bytes;
     int64_t linger_ms;
     unsigned starts[SIM_CLIENTS_MAX];     /* runs that hosts began for the request of this client */
-    unsigned happened[SIM_KINDS_MAX];     /* by kind: sim_kind_name() */
+    unsigned happened[SIM_KINDS_MAX];     /* what did something, by kind: sim_kind_name() */
     unsigned told[SWAMP_EVENT_ERROR + 1]; /* events that clients got, by type */
     unsigned recorded[4]; /* runs with a final status: by SWAMP_RUN_..., [0]: interrupted ones */
     swamp__buf history;   /* what happened, line by line */
@@ -201,22 +201,27 @@ void sim_plan_print(const cluster *sim, swamp__buf *out); /* what of it happened
 typedef struct sim_kind {
     const char *name;
     int weight, weight_when_calm; /* 0: never by chance */
-    /* What is done, to all or to one that is picked when it happens, if there is one. One of the four is given. */
-    void (*to_all)(cluster *sim);
-    void (*to_link)(cluster *sim, sim_link *link, int how);
-    void (*to_client)(cluster *sim, sim_client *client);
-    void (*to_instance)(cluster *sim, sim_instance *instance, int how);
+    /* What is done, to all or to one that is picked when it happens, if there is one. One of the four is given.
+     * 1: something was done; 0: there was nothing to do, or not yet, and who does it counts it. */
+    int (*to_all)(cluster *sim);
+    int (*to_link)(cluster *sim, sim_link *link, int how);
+    int (*to_client)(cluster *sim, sim_client *client);
+    int (*to_instance)(cluster *sim, sim_instance *instance, int how);
     sim_instance *(*pick)(cluster *sim); /* which instance */
     int how;
 } sim_kind;
 extern const sim_kind sim_kinds[];
 extern const size_t sim_kind_count;
-void sim_kind_happen(cluster *sim, const sim_kind *kind);
-/* Places in it of what plan.c puts into a plan itself. */
+int sim_kind_happen(cluster *sim, const sim_kind *kind); /* 1: it did something */
+/* Places in it of what plan.c puts into a plan itself, and of what is counted where it strikes. */
 #define SIM_KIND_CLIENT 0
 #define SIM_KIND_DEATH 1
 #define SIM_KIND_STOP 2
 #define SIM_KIND_GREEDY 3
+#define SIM_KIND_WRONG_CLOCK 4
+#define SIM_KIND_DRIFTING_CLOCK 5
+#define SIM_KIND_TEAR 10
+#define SIM_KIND_STORE_KILL 14
 int sim_faults_init(cluster *sim);
 void sim_faults_end(cluster *sim); /* everything heals */
 void sim_faults_destroy(cluster *sim);
@@ -293,10 +298,10 @@ void sim_link_pause(sim_link *link, int paused);
 #define SIM_CUT_UP 2    /* ... towards the instance */
 #define SIM_CUT_DOWN 3  /* ... towards the client */
 #define SIM_CUT_TORN 4  /* in the midst of the next message: it is lost, then both ends learn of it */
-void sim_link_cut(sim_link *link, int how);
-void sim_link_delay(sim_link *link, int64_t ms); /* from now on, each message */
-void sim_links_of_dead(sim_instance *instance);  /* its process is gone: most peers get a reset */
-void sim_links_close(cluster *sim);              /* at the end */
+int sim_link_cut(sim_link *link, int how);
+int sim_link_delay(sim_link *link, int64_t ms); /* from now on, each message */
+void sim_links_of_dead(sim_instance *instance); /* its process is gone: most peers get a reset */
+void sim_links_close(cluster *sim);             /* at the end */
 void sim_links_free(cluster *sim);
 sim_link *sim_link_random(cluster *sim); /* an open one; NULL: none */
 unsigned sim_links_to(const sim_instance *instance);
@@ -313,17 +318,18 @@ void sim_client_connected(sim_client *client);
 void sim_client_lost(sim_client *client, int how, int64_t retry_after_ms, const char *why);
 void sim_client_heard(sim_client *client, const char *text, size_t len);
 void sim_client_alive(sim_client *client);
-void sim_client_cancel(sim_client *client);
-void sim_client_restart(sim_client *client); /* the process ends; another goes on from its cursor */
-void sim_client_stop_reading(sim_client *client, int64_t ms);
+/* 1: it did so. */
+int sim_client_cancel(sim_client *client);
+int sim_client_restart(sim_client *client); /* the process ends; another goes on from its cursor */
+int sim_client_stop_reading(sim_client *client, int64_t ms);
 int sim_client_has_ended(const sim_client *client);
 void sim_client_free(sim_client *client);
 cluster *sim_client_sim(const sim_client *client);
 const char *sim_client_name(const sim_client *client);
 
 /* greedy.c */
-void sim_greedy_come(sim_instance *instance, int64_t ms); /* reads after so long, and leaves */
-void sim_greedy_leave(cluster *sim);                      /* at the end */
+int sim_greedy_come(sim_instance *instance, int64_t ms); /* reads after so long, and leaves; 0: was refused */
+void sim_greedy_leave(cluster *sim);                     /* at the end */
 void sim_greedy_free(cluster *sim);
 
 /* wire.c: both are called as the text is sent, before it can get lost */

@@ -163,6 +163,32 @@ START_TEST(an_entry_that_is_left_out_does_not_happen_and_the_others_do)
 }
 END_TEST
 
+/* Without clients there are no links either: what befalls these comes to nothing. */
+START_TEST(a_fault_that_had_nothing_to_strike_is_not_counted)
+{
+    unsigned planned_for_none = 0, counted_for_none = 0, counted = 0;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        sim_choice choice = {.seed = seed, .keeps = 1};
+        cluster *whole = play(seed, 0), *part;
+        for (size_t i = 0; i < whole->plan_count; i++)
+            choice.keep[i] = whole->plan[i].kind != SIM_KIND_CLIENT;
+        sim_free(whole);
+        sim_play(&choice, &part);
+        for (size_t i = 0; i < part->plan_count; i++) {
+            const sim_kind *kind = &sim_kinds[part->plan[i].kind];
+            planned_for_none += kind->to_link || kind->to_client;
+        }
+        for (size_t i = 0; i < sim_kind_count; i++)
+            *(sim_kinds[i].to_link || sim_kinds[i].to_client ? &counted_for_none : &counted) +=
+                part->happened[i];
+        sim_free(part);
+    }
+    ck_assert_uint_gt(planned_for_none, 0);
+    ck_assert_uint_eq(counted_for_none, 0);
+    ck_assert_uint_gt(counted, 0);
+}
+END_TEST
+
 /* The bug: an end is taken for recorded, whatever the store said. */
 static void
 believe_in_the_end(const char *kind, swamp__question *question)
@@ -213,6 +239,7 @@ main(void)
         tcase_add_test(tcase, one_seed_has_one_history_whether_it_is_written_down_or_not);
         tcase_add_test(tcase, a_planted_bug_is_caught_shrunk_and_replayed);
         tcase_add_test(tcase, an_entry_that_is_left_out_does_not_happen_and_the_others_do);
+        tcase_add_test(tcase, a_fault_that_had_nothing_to_strike_is_not_counted);
     }
     suite_add_tcase(suite, tcase);
     return tap_main(suite);
