@@ -233,6 +233,16 @@ def rule_cases():
             yield f"tests/sim/cover_rows.c: there is no test {name}"
 
 
+def rule_constants():
+    """The value of each public constant is pinned in tests/abi/values.c."""
+    pinned = set(re.findall(r"^VALUE\((\w+), ", read("tests/abi/values.c"), re.M))
+    for path in files(".h", under=["include"]):
+        text = read(path)
+        for name in re.findall(r"^#define (SWAMP_\w+)(?: +| *\\\n +)(?:\(?-?[0-9])", text, re.M) + re.findall(r"\bX\((SWAMP_\w+), ", text):
+            if name not in pinned:
+                yield f"{path}: {name} has no line in tests/abi/values.c"
+
+
 def main():
     rule = sys.argv[1]
     faults = list(globals()["rule_" + rule]())
