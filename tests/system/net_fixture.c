@@ -82,15 +82,17 @@ close_listener(void *user)
     swamp__listener_close(fixture->listener);
 }
 
-void
-net_start(net_fixture *fixture, int i, const char *cert_file, const char *key_file)
+static void
+start(net_fixture *fixture, int i, const char *cert_file, const char *key_file, void (*woken)(void *user))
 {
     swamp__loop_options options = {.role = SWAMP__LOOP_SERVER,
                                    .kind = net_kind(i),
                                    .max_connections = 100,
                                    .cert_file = cert_file,
                                    .key_file = key_file,
-                                   .log = &fixture->log};
+                                   .log = &fixture->log,
+                                   .woken = woken,
+                                   .user = fixture};
     swamp__listen_options listen_options = {.host = "127.0.0.1", .max_connections = 100};
     const char *why = "";
     char error[256];
@@ -105,6 +107,18 @@ net_start(net_fixture *fixture, int i, const char *cert_file, const char *key_fi
     fixture->port = atoi(strrchr(swamp__listener_url(fixture->listener), ':') + 1);
     ck_assert_int_eq(swamp__loop_start(fixture->loop), SWAMP_OK);
     net_on_loop(fixture->loop, open_listener, fixture);
+}
+
+void
+net_start(net_fixture *fixture, int i, const char *cert_file, const char *key_file)
+{
+    start(fixture, i, cert_file, key_file, NULL);
+}
+
+void
+net_start_woken(net_fixture *fixture, int i, void (*woken)(void *user))
+{
+    start(fixture, i, NULL, NULL, woken);
 }
 
 void

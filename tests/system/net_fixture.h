@@ -20,6 +20,8 @@ int net_kind(int i);
 
 /* A server's loop that listens on 127.0.0.1; cert_file NULL: no TLS. */
 void net_start(net_fixture *fixture, int i, const char *cert_file, const char *key_file);
+/* The same without TLS; `woken` is called with the fixture at each swamp__loop_wake(), on the loop's thread. */
+void net_start_woken(net_fixture *fixture, int i, void (*woken)(void *user));
 void net_stop(net_fixture *fixture);
 
 swamp__loop *net_loop(int i, int role, const char *ca_cert_file); /* started */

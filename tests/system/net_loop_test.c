@@ -309,6 +309,94 @@ START_TEST(running_out_of_descriptors_pauses_with_one_line)
 }
 END_TEST
 
+#define BURST 150
+#define A_TURN 64 /* the number of docs/NET.md, not the code's */
+
+typedef struct turns {
+    int *fds;
+    int counting; /* loop's thread */
+    /* Under the core's lock: connections when the last turn began, and the most that one turn added. */
+    size_t accepted, most;
+} turns;
+
+static turns burst;
+
+/* Once a turn of the loop: the wake-up that is asked for here comes in the next one. */
+static void
+count_accepted(void *user)
+{
+    net_fixture *fixture = user;
+    size_t now;
+
+    if (!burst.counting)
+        return;
+    now = swamp__listener_connections(fixture->listener);
+    pthread_mutex_lock(&fixture->core.lock);
+    if (now - burst.accepted > burst.most)
+        burst.most = now - burst.accepted;
+    burst.accepted = now;
+    pthread_cond_broadcast(&fixture->core.changed);
+    pthread_mutex_unlock(&fixture->core.lock);
+    burst.counting = now < BURST;
+    if (burst.counting)
+        swamp__loop_wake(fixture->loop);
+}
+
+/* The kernel connects them all: the loop is here, and accepts nothing. */
+static void
+connect_burst(void *user)
+{
+    net_fixture *fixture = user;
+
+    for (int i = 0; i < BURST; i++) {
+        burst.fds[i] = raw_connect("127.0.0.1", fixture->port);
+        ck_assert_int_ge(burst.fds[i], 0);
+        raw_write(burst.fds[i], "G",
+                  1); /* until its first byte is there, a connection is not to be accepted */
+    }
+    burst.counting = 1;
+    swamp__loop_wake(fixture->loop);
+}
+
+START_TEST(a_turn_of_the_loop_accepts_64)
+{
+    static net_fixture fixture;
+    int fds[BURST];
+
+    burst = (turns){.fds = fds};
+    net_start_woken(&fixture, _i, count_accepted);
+    net_on_loop(fixture.loop, connect_burst, &fixture);
+    core_await(&fixture.core, &burst.accepted, BURST);
+    ck_assert_uint_eq(core_get(&fixture.core, &burst.accepted), BURST);
+    ck_assert_uint_le(core_get(&fixture.core, &burst.most), A_TURN);
+    for (int i = 0; i < BURST; i++)
+        close(fds[i]);
+    net_stop(&fixture);
+}
+END_TEST
+
+static int
+kind_for(int max_connections)
+{
+    swamp__loop_options options = {
+        .role = SWAMP__LOOP_SERVER, .kind = SWAMP_LOOP_AUTO, .max_connections = max_connections};
+    swamp__loop *loop = NULL;
+    const char *why = "";
+    int kind;
+
+    ck_assert_msg(swamp__loop_new(&loop, &options, &why) == SWAMP_OK, "%s", why);
+    kind = swamp__loop_kind(loop);
+    swamp__loop_free(loop);
+    return kind;
+}
+
+START_TEST(libev_is_chosen_above_500_connections)
+{
+    ck_assert_int_eq(kind_for(500), SWAMP_LOOP_POLL);
+    ck_assert_int_eq(kind_for(501), SWAMP_LOOP_LIBEV);
+}
+END_TEST
+
 static void
 close_listener(void *user)
 {
@@ -351,6 +439,8 @@ suite(void)
     tcase_add_loop_test(tc, it_listens_on_its_address_and_no_other, 0, NET_LOOPS);
     tcase_add_loop_test(tc, an_address_that_cannot_be_used_is_explained, 0, NET_LOOPS);
     tcase_add_loop_test(tc, running_out_of_descriptors_pauses_with_one_line, 0, NET_LOOPS);
+    tcase_add_loop_test(tc, a_turn_of_the_loop_accepts_64, 0, NET_LOOPS);
+    tcase_add_test(tc, libev_is_chosen_above_500_connections);
     tcase_add_loop_test(tc, a_closed_listener_refuses_and_keeps_its_connections, 0, NET_LOOPS);
     suite_add_tcase(s, tc);
     return s;
