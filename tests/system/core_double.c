@@ -96,6 +96,18 @@ core_resume(swamp__instance *core)
     }
 }
 
+void
+core_say(swamp__instance *core, const char *text)
+{
+    for (swamp__link *link = swamp__list_first(&core->conns); link;
+         link = swamp__list_next(&core->conns, link)) {
+        swamp__conn *conn = SWAMP__OF(link, swamp__conn, link);
+
+        swamp__ws_put_text(&conn->out, text, strlen(text));
+        conn->transport->want_write(conn->peer);
+    }
+}
+
 char
 core_flood_byte(size_t frame, size_t at)
 {
@@ -180,13 +192,28 @@ fill_flood(swamp__conn *conn, swamp__buf *out)
     } while (conn->flood_left > 0 && out->len + conn->flood_size < SWAMP__BATCH_BYTES);
 }
 
+static void
+note_fill(swamp__instance *core, size_t bytes)
+{
+    pthread_mutex_lock(&core->lock);
+    core->fills++;
+    core->filled += bytes;
+    pthread_cond_broadcast(&core->changed);
+    pthread_mutex_unlock(&core->lock);
+}
+
 int
 swamp__conn_fill(swamp__conn *conn, swamp__buf *out)
 {
+    size_t before = out->len;
+
     swamp__buf_append(out, conn->out.data, conn->out.len);
     swamp__buf_clear(&conn->out);
     if (conn->flood_left > 0)
         fill_flood(conn, out);
+    if (conn->core->insists && out->len > before)
+        conn->transport->want_write(conn->peer);
+    note_fill(conn->core, out->len - before);
     return conn->flood_left > 0;
 }
 

@@ -162,61 +162,6 @@ START_TEST(a_bad_upgrade_header_ends_the_connection)
 }
 END_TEST
 
-static int
-is_flood_frame(const raw_frame *frame, size_t number)
-{
-    size_t same = 0;
-
-    while (same < frame->len && frame->payload[same] == core_flood_byte(number, same))
-        same++;
-    return same == frame->len;
-}
-
-/* DESIGN 2: whole frames back to back; the peer reads slowly and pings, so that pongs come in between. */
-static void
-check_flood(size_t count, size_t size, int pings)
-{
-    int fd = raw_websocket(fixture.port),
-        small = 32768; /* much less than a frame, so that writes end inside of one */
-    size_t seen = 0, sent = 0, pongs = 0;
-    char command[64];
-
-    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
-    snprintf(command, sizeof(command), "flood %zu %zu", count, size);
-    raw_say(fd, command);
-    while (seen < count || pongs < (size_t)pings) {
-        raw_frame frame;
-
-        if (sent < (size_t)pings && sent == pongs) { /* one at a time: lws drops a second one */
-            raw_send(fd, RAW_FIN | RAW_PING, "p", 1, 1);
-            sent++;
-        }
-        raw_read_frame(fd, &frame);
-        ck_assert(frame.fin);
-        if (frame.opcode == RAW_PONG) {
-            pongs++;
-        } else {
-            ck_assert_int_eq(frame.opcode, RAW_TEXT);
-            ck_assert_uint_eq(frame.len, size - seen % 5 * (size / 7));
-            ck_assert(is_flood_frame(&frame, seen));
-            seen++;
-        }
-        raw_frame_free(&frame);
-    }
-    close(fd);
-}
-
-START_TEST(batches_arrive_byte_for_byte)
-{
-    net_start(&fixture, _i, NULL, NULL);
-    check_flood(2000, 200, 0);
-    check_flood(40, 60000, 10);
-    check_flood(4, 1024 * 1024, 3);
-    core_await(&fixture.core, &fixture.core.freed, 3);
-    net_stop(&fixture);
-}
-END_TEST
-
 static void
 expect_close(int fd, int code)
 {
@@ -319,35 +264,6 @@ START_TEST(bytes_taken_are_counted_while_a_batch_is_under_way)
     ck_assert_uint_gt(swamp__taken_bytes(end), before);
     close(fd);
     core_await(&fixture.core, &fixture.core.freed, 1);
-    net_stop(&fixture);
-}
-END_TEST
-
-/* It has read all that came and goes, with more on its way: the loop must not turn round its end of file for ever. */
-START_TEST(a_reader_that_goes_in_mid_batch_holds_nobody_up)
-{
-    int fd, other, small = 4096;
-    char bytes[65536];
-    raw_frame frame;
-
-    net_start(&fixture, _i, NULL, NULL);
-    other = raw_websocket(fixture.port);
-    fd = raw_websocket(fixture.port);
-    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
-    raw_say(fd, "flood 1 8000000");
-    for (size_t seen = 0; seen < 100000;) {
-        ssize_t n = read(fd, bytes, sizeof(bytes));
-        ck_assert_int_gt(n, 0);
-        seen += (size_t)n;
-    }
-    close(fd);
-    core_await(&fixture.core, &fixture.core.freed, 1);
-    raw_say(other, "echo still here");
-    raw_read_frame(other, &frame);
-    ck_assert_str_eq(frame.payload, "still here");
-    raw_frame_free(&frame);
-    close(other);
-    core_await(&fixture.core, &fixture.core.freed, 2);
     net_stop(&fixture);
 }
 END_TEST
@@ -545,11 +461,9 @@ suite(void)
     tcase_add_loop_test(tc, only_a_bearer_subprotocol_is_echoed_and_whole, 0, NET_LOOPS);
     tcase_add_loop_test(tc, compression_is_declined, 0, NET_LOOPS);
     tcase_add_loop_test(tc, a_bad_upgrade_header_ends_the_connection, 0, NET_LOOPS);
-    tcase_add_loop_test(tc, batches_arrive_byte_for_byte, 0, NET_LOOPS);
     tcase_add_loop_test(tc, a_message_may_be_cut_inside_a_character, 0, NET_LOOPS);
     tcase_add_loop_test(tc, an_accepted_socket_holds_little_and_is_not_inherited, 0, NET_LOOPS);
     tcase_add_loop_test(tc, bytes_taken_are_counted_while_a_batch_is_under_way, 0, NET_LOOPS);
-    tcase_add_loop_test(tc, a_reader_that_goes_in_mid_batch_holds_nobody_up, 0, NET_LOOPS);
     tcase_add_loop_test(tc, a_message_above_the_limit_ends_with_1009, 0, NET_LOOPS);
     tcase_add_loop_test(tc, invalid_utf8_ends_with_1007, 0, NET_LOOPS);
     tcase_add_loop_test(tc, our_close_code_and_reason_reach_the_peer, 0, NET_LOOPS);
