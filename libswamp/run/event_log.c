@@ -142,16 +142,19 @@ head_at(const log_chunk *chunk, size_t offset)
     return head;
 }
 
-static void
+/* Returns what is to be freed; NULL: it is still pinned, or kept as the spare one. */
+static log_chunk *
 drop_chunk(swamp__event_log *log, log_chunk *chunk)
 {
     if (chunk->pins) {
         chunk->evicted = 1;
-    } else if (chunk->cap == CHUNK_FULL && !log->spare) {
-        log->spare = chunk;
-    } else {
-        swamp__free(chunk);
+        return NULL;
     }
+    if (chunk->cap == CHUNK_FULL && !log->spare) {
+        log->spare = chunk;
+        return NULL;
+    }
+    return chunk;
 }
 
 static size_t
@@ -167,7 +170,7 @@ drop_oldest(swamp__event_log *log)
         log->front++;
         log->front_number++;
         log->count--;
-        drop_chunk(log, chunk);
+        swamp__free(drop_chunk(log, chunk));
     } else {
         __builtin_prefetch(chunk->bytes + chunk->start); /* long cold, and the next event drives it out */
     }
@@ -326,13 +329,12 @@ swamp__event_log_pin(const swamp__event_log *log, swamp__log_cursor *cursor, swa
     return SWAMP__LOG_EVENT;
 }
 
-void
+void *
 swamp__event_log_unpin(swamp__event_log *log, swamp__log_span *span)
 {
     log_chunk *chunk = span->chunk;
     span->chunk = NULL;
-    if (chunk && --chunk->pins == 0 && chunk->evicted)
-        drop_chunk(log, chunk);
+    return chunk && --chunk->pins == 0 && chunk->evicted ? drop_chunk(log, chunk) : NULL;
 }
 
 static event_head

@@ -52,7 +52,9 @@ typedef struct swamp__log_span {
 
 int swamp__event_log_pin(const swamp__event_log *log, swamp__log_cursor *cursor, swamp__log_span *span,
                          uint64_t *from, uint64_t *to);
-void swamp__event_log_unpin(swamp__event_log *log, swamp__log_span *span); /* fine when nothing is pinned */
+/* Fine when nothing is pinned. What it returns, or NULL, is for swamp__free() without the lock: to give memory back to the
+ * system takes a call of it. */
+void *swamp__event_log_unpin(swamp__event_log *log, swamp__log_span *span);
 
 /* Without the lock: the first event of the span: 1, or 0: it is read. Taken, it and the cursor go on to the next. */
 int swamp__log_span_peek(const swamp__log_span *span, const char **event, size_t *len);

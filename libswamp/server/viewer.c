@@ -123,8 +123,8 @@ put_span(swamp__viewer *viewer, swamp__log_span *span, swamp__buf *out, size_t b
 }
 
 /*
- * Appends what the log has. The run's lock is taken for each stretch of the log, but not held while it is copied: the
- * host's emits do not wait for that. SWAMP__VIEWER_IDLE: at the head.
+ * Appends what the log has. The run's lock is taken for each stretch of the log, but not held while it is copied or
+ * freed: the host's emits do not wait for that. SWAMP__VIEWER_IDLE: at the head.
  */
 static int
 fill_from_log(swamp__viewer *viewer, swamp__buf *out, size_t base, size_t slice)
@@ -139,12 +139,13 @@ fill_from_log(swamp__viewer *viewer, swamp__buf *out, size_t base, size_t slice)
         swamp__log_cursor cursor = viewer->cursor;
         uint64_t from_seq = 0, to_seq = 0;
         pthread_mutex_lock(&run->lock);
-        swamp__event_log_unpin(run->log, &span);
+        void *evicted = swamp__event_log_unpin(run->log, &span);
         if (!enough)
             what = swamp__event_log_pin(run->log, &cursor, &span, &from_seq, &to_seq);
         if (!enough && what == SWAMP__LOG_NONE)
             swamp__run_await(run);
         pthread_mutex_unlock(&run->lock);
+        swamp__free(evicted);
         if (enough)
             return found;
         if (what == SWAMP__LOG_NONE)

@@ -314,9 +314,32 @@ START_TEST(what_is_pinned_stays_while_all_is_evicted)
         swamp__log_span_take(&span, &cursor);
     }
     ck_assert_int_eq(swamp__log_span_peek(&span, &event, &len), 0); /* what came later is the next span's */
-    swamp__event_log_unpin(log, &span);
-    swamp__event_log_unpin(log, &span);
+    swamp__free(swamp__event_log_unpin(log, &span));
+    ck_assert_ptr_null(swamp__event_log_unpin(log, &span));
     ck_assert_str_eq(next_text(log, &cursor), "g:6-19990");
+    swamp__event_log_free(log);
+}
+END_TEST
+
+/* The caller frees, since it holds the lock: for a chunk of this size that is a call of the system. */
+START_TEST(what_was_evicted_while_pinned_is_freed_by_who_unpins_last)
+{
+    swamp__event_log *log = swamp__event_log_new(LARGE, 1);
+    swamp__log_cursor cursors[2] = {{0}, {0}};
+    swamp__log_span spans[2] = {{0}, {0}};
+    const char *event;
+    uint64_t from, to;
+    size_t len;
+    append_sized(log, 200000);
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(swamp__event_log_pin(log, &cursors[i], &spans[i], &from, &to), SWAMP__LOG_EVENT);
+    append_sized(log, 200000);
+    ck_assert_ptr_null(swamp__event_log_unpin(log, &spans[0]));
+    ck_assert_int_eq(swamp__log_span_peek(&spans[1], &event, &len), 1);
+    void *evicted = swamp__event_log_unpin(log, &spans[1]);
+    ck_assert_ptr_nonnull(evicted);
+    ck_assert_int_eq(event[len - 1], '}'); /* still there */
+    swamp__free(evicted);
     swamp__event_log_free(log);
 }
 END_TEST
@@ -372,6 +395,7 @@ suite(void)
     tcase_add_test(tcase, a_hundred_thousand_events_from_any_place);
     tcase_add_test(tcase, hints_after_eviction);
     tcase_add_test(tcase, what_is_pinned_stays_while_all_is_evicted);
+    tcase_add_test(tcase, what_was_evicted_while_pinned_is_freed_by_who_unpins_last);
     tcase_add_test(tcase, a_full_log_takes_no_memory_for_an_event);
     tcase_add_test(tcase, out_of_memory_changes_nothing);
     suite_add_tcase(suite, tcase);

@@ -1,4 +1,7 @@
 /* Viewers: the same bytes for all, no hole and no double, gaps told exactly, one terminal frame. */
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include "../../../libswamp/util/alloc.h"
 #include "fixture.h"
 
@@ -221,6 +224,55 @@ START_TEST(nothing_is_allocated_between_log_and_socket)
 }
 END_TEST
 
+/* Pages of a batch, each read-only until it is first written to: then the run's lock must be free. */
+static struct {
+    char *pages;
+    size_t size;
+    pthread_mutex_t *lock;
+    size_t written, under_lock;
+} watched;
+
+static void
+look_at_lock(int number, siginfo_t *info, void *context)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *at = info->si_addr;
+    (void)context;
+    if (at < watched.pages || at >= watched.pages + watched.size) {
+        signal(number, SIG_DFL); /* a fault of another kind comes again, and ends the test */
+        return;
+    }
+    watched.written++;
+    if (pthread_mutex_trylock(watched.lock) == 0)
+        pthread_mutex_unlock(watched.lock);
+    else
+        watched.under_lock++;
+    mprotect(watched.pages + (size_t)(at - watched.pages) / page * page, page, PROT_READ | PROT_WRITE);
+}
+
+/* DESIGN 2: a host that emits never waits for 64 KiB to be copied. */
+START_TEST(no_event_is_copied_under_the_runs_lock)
+{
+    swamp_run *run = start_run(peer, "r");
+    struct sigaction action = {.sa_sigaction = look_at_lock, .sa_flags = SA_SIGINFO};
+    peer->blocked = 1;
+    fake_server_emit(server, 0, 5000);
+    advance(1);
+    watched.size = 2u * SWAMP__BATCH_BYTES;
+    watched.lock = &run->lock;
+    watched.pages = mmap(NULL, watched.size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(watched.pages, MAP_FAILED);
+    ck_assert_int_eq(sigaction(SIGSEGV, &action, NULL), 0);
+    swamp__buf out = {.data = watched.pages, .cap = watched.size};
+    ck_assert_int_eq(swamp__conn_fill(peer->conn, &out), 1);
+    signal(SIGSEGV, SIG_DFL);
+    ck_assert_uint_gt(out.len, 60000);
+    ck_assert_uint_ge(watched.written, out.len / (size_t)sysconf(_SC_PAGESIZE));
+    ck_assert_uint_eq(watched.under_lock, 0);
+    munmap(watched.pages, watched.size);
+}
+END_TEST
+
 /* DESIGN 7: for a viewer nothing is queued; what it does not take stays in the run's one log, or is evicted there. */
 START_TEST(stalled_viewer_costs_nothing_but_its_cursor)
 {
@@ -333,6 +385,7 @@ suite(void)
     tcase_add_test(tests, a_batch_has_at_most_64_KiB_and_a_larger_event_goes_alone);
     tcase_add_test(tests, event_of_256_kib_arrives_whole_and_one_byte_more_is_refused);
     tcase_add_test(tests, nothing_is_allocated_between_log_and_socket);
+    tcase_add_test(tests, no_event_is_copied_under_the_runs_lock);
     tcase_add_test(tests, stalled_viewer_costs_nothing_but_its_cursor);
     tcase_add_test(tests, few_viewers_never_wait);
     tcase_add_test(tests, many_viewers_share_a_window);
