@@ -140,7 +140,7 @@ look_at_beat(const cluster *c, heartbeat *beat)
     }
     host = host ? host : "?";
     if (age_ms <= ttl_ms && age_ms >= -CLOCK_MS_MAX) {
-        doctor_say(0, "instance %s on %s lives", beat->instance_id, host);
+        doctor_say(0, "instance %s on %s: last sign of life at %s", beat->instance_id, host, at);
     } else if (watch_beat(c, beat)) {
         doctor_say(1,
                    "instance %s on %s lives, but its clock is %lld s %s this machine's: nothing depends on "

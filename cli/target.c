@@ -160,7 +160,6 @@ fail_ask(const struct target *target, const char *what, const char *code_text, i
 {
     int code = outcome_of_error(code_text, rc, 0);
     const char *place = target->url ? target->url : target->store_url;
-    /* the library's own lines say what to do already */
     return out_fail(code, NULL, "%s (%s): %s; %s", what, place, message, advice(code));
 }
 

@@ -86,7 +86,7 @@ workflow_load_named(const char *path, workflow_faults *faults, char **name)
     workflow *flow = NULL;
     if (name)
         *name = NULL;
-    if (!workflow_is_file_name(path))
+    if (!workflow_is_file_name(path) && access(path, F_OK) == 0)
         workflow_faults_add(faults, path, 0, "a workflow file's name ends in .yaml, .yml or .json");
     else if (!read_file(path, &bytes))
         workflow_faults_add(faults, path, 0, "cannot be read: %s", strerror(errno));

@@ -68,10 +68,10 @@ note_store(swamp__life *life, const swamp__life_write *write)
     if (is_failure)
         life->failed_ms = swamp__now_ms(life->world);
     if (is_failure && life->store_failures++ == 0)
-        swamp__log_write(
-            log, SWAMP_LOG_WARN,
-            "store: the %s of run %s could not be written: %s; runs go on, their ends are written later",
-            write->kind->what, write->run_id, swamp_status_text(write->question.status));
+        swamp__log_write(log, SWAMP_LOG_WARN,
+                         "store: the %s of run %s could not be written: %s; until it answers no run starts, "
+                         "those that were accepted go on, and their ends are written later",
+                         write->kind->what, write->run_id, swamp_status_text(write->question.status));
     if (!is_failure && life->store_failures) {
         swamp__log_write(log, SWAMP_LOG_INFO, "store: answers again after %zu failures",
                          life->store_failures);

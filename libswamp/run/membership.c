@@ -55,7 +55,7 @@ restart_watches(swamp__membership *m, int64_t now_ms, const char *why)
     m->fault_told_ms = now_ms;
     swamp__log_write(m->world->log, SWAMP_LOG_WARN,
                      "%s: nobody is declared dead until this instance is on schedule again; look at the "
-                     "store and the load (%llu pulses were late or failed so far)",
+                     "store and the load (late or failed so far: %llu)",
                      why, (unsigned long long)m->watches_restarted);
 }
 

@@ -218,7 +218,8 @@ finish_removal(swamp__question *question)
         m->deaths_declared++;
         swamp__log_write(
             m->world->log, SWAMP_LOG_WARN,
-            "instance %s was declared dead: its heartbeat did not change for longer than its TTL",
+            "instance %s was declared dead: its heartbeat did not change for longer than its TTL; look at "
+            "its process, its machine and its way to the store",
             removal->instance_id);
         if (watch)
             bury(m, watch);

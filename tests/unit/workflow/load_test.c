@@ -85,6 +85,15 @@ START_TEST(good_files_and_examples_are_taken)
 }
 END_TEST
 
+START_TEST(a_path_that_is_not_there_is_not_blamed_for_its_name)
+{
+    workflow_faults faults = {0};
+    ck_assert_ptr_null(workflow_load("/no/such/folder", &faults));
+    ck_assert_str_eq(faults.lines[0], "/no/such/folder: cannot be read: No such file or directory");
+    workflow_faults_free(&faults);
+}
+END_TEST
+
 START_TEST(a_fault_names_the_line_of_its_member)
 {
     char *path = path_of("tests/workflows/bad", "timeout-text.yaml");
@@ -311,6 +320,7 @@ suite(void)
     tcase_set_timeout(cases, 30);
     tcase_add_test(cases, every_bad_file_is_refused_for_its_reason);
     tcase_add_test(cases, good_files_and_examples_are_taken);
+    tcase_add_test(cases, a_path_that_is_not_there_is_not_blamed_for_its_name);
     tcase_add_test(cases, a_fault_names_the_line_of_its_member);
     tcase_add_test(cases, depth_and_size_are_bounded);
     tcase_add_test(cases, required_inputs_and_used_ones_must_have_a_value);
