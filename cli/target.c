@@ -50,6 +50,19 @@ note_again(struct target *out, const struct args *args)
     out->again = text_take(&again);
 }
 
+/* The library names its options, the person has given flags. A token is never shown. */
+static int
+fail_client(const struct target *target, const struct args *args, int rc, const char *why)
+{
+    int code = outcome_of_error("", rc, 0);
+    if (rc == SWAMP_E_TLS)
+        return out_fail(code, NULL, "--ca-cert is \"%s\": %s", args_text(args, "ca-cert"), why);
+    if (strncmp(why, "the token ", 10) == 0)
+        return out_fail(code, NULL, "--token or SWAMP_SERVER_TOKEN: %s", why);
+    return out_fail(code, NULL, "--server is \"%s\": %s; allowed is a URL such as http://127.0.0.1:9090",
+                    target->url, why);
+}
+
 int
 target_open_client(struct target *out, const struct args *args)
 {
@@ -74,13 +87,7 @@ target_open_client(struct target *out, const struct args *args)
     int rc = swamp_client_new(&out->client, &options, &why);
     if (rc == SWAMP_OK)
         return 0;
-    int code = outcome_of_error("", rc, 0);
-    if (rc == SWAMP_E_TLS)
-        out_fail(code, NULL, "--ca-cert is \"%s\": %s", args_text(args, "ca-cert"),
-                 why ? why : swamp_status_text(rc));
-    else
-        out_fail(code, NULL, "--server is \"%s\": %s; allowed is a URL such as http://127.0.0.1:9090",
-                 out->url, why ? why : swamp_status_text(rc));
+    int code = fail_client(out, args, rc, why ? why : swamp_status_text(rc));
     swamp_free(why);
     return code;
 }

@@ -97,10 +97,12 @@ SWAMP_API void swamp_session_options_init(swamp_session_options *options, size_t
 /**
  * Make a client; starts its network thread, connects nowhere yet.
  *
+ * A token with any byte outside visible ASCII (0x21 to 0x7e) is refused, and not shown in the error.
+ *
  * @param[out] out      new client; unchanged on failure; caller frees with swamp_client_free()
  * @param      options  borrowed for the call, copied; NULL is an error
  * @param[out] error    on failure one line that says what to do, if not NULL; caller frees with swamp_free()
- * @return SWAMP_OK; SWAMP_E_INVALID (url), SWAMP_E_TLS (CA file), SWAMP_E_NOMEM, SWAMP_E_IO
+ * @return SWAMP_OK; SWAMP_E_INVALID (url, token), SWAMP_E_TLS (CA file), SWAMP_E_NOMEM, SWAMP_E_IO
  * @thread any
  * @since  0.1
  */

@@ -17,6 +17,20 @@ swamp_client_options_init(swamp_client_options *options, size_t size)
     options->size = size;
 }
 
+/* It becomes part of a header: a line end in it would begin another one. The words never show it. */
+static int
+check_token(const char *token, char *why, size_t cap)
+{
+    for (const char *c = token; c && *c; c++)
+        if (*c < '!' || *c > '~') {
+            snprintf(why, cap,
+                     "the token has a character that no token has: allowed are the visible ASCII ones, without "
+                     "spaces and line ends; was it read from a file?");
+            return SWAMP_E_INVALID;
+        }
+    return SWAMP_OK;
+}
+
 static int
 read_options(swamp_client *client, const swamp_client_options *options, char *why, size_t cap)
 {
@@ -39,6 +53,8 @@ read_options(swamp_client *client, const swamp_client_options *options, char *wh
                  texts[0]);
         return SWAMP_E_INVALID;
     }
+    if (check_token(texts[1], why, cap) != SWAMP_OK)
+        return SWAMP_E_INVALID;
     given->log_level = swamp__options_or(given->log_level, SWAMP_LOG_INFO);
     if (given->log_level > SWAMP_LOG_DEBUG) {
         snprintf(why, cap, "log_level is %u, allowed are %d to %d", given->log_level, SWAMP_LOG_ERROR,

@@ -200,6 +200,36 @@ START_TEST(a_client_says_what_is_wrong_with_its_options)
 }
 END_TEST
 
+static void
+token_refused(const char *token, const char *why)
+{
+    swamp_client_options o = {.size = sizeof(o), .url = "http://127.0.0.1:1", .token = token};
+    swamp_client *client = NULL;
+    char *error = NULL;
+    ck_assert_int_eq(swamp_client_new(&client, &o, &error), SWAMP_E_INVALID);
+    ck_assert_ptr_null(client);
+    ck_assert_msg(error && strstr(error, why) && !strstr(error, "s3cret"), "%s", error);
+    swamp_free(error);
+}
+
+START_TEST(a_token_that_would_write_a_header_of_its_own_is_refused_and_not_shown)
+{
+    for (int byte = 1; byte < 256; byte++) {
+        char token[] = "a.s3cret?s3cret";
+        token[8] = (char)byte;
+        if (byte > 0x20 && byte < 0x7f) {
+            swamp_client_options o = {.size = sizeof(o), .url = "http://127.0.0.1:1", .token = token};
+            swamp_client *client = NULL;
+            ck_assert_int_eq(swamp_client_new(&client, &o, NULL), SWAMP_OK);
+            swamp_client_free(client);
+        } else {
+            token_refused(token, "visible ASCII");
+        }
+    }
+    token_refused("a.s3cret\r\nX-Evil: 1", "visible ASCII");
+}
+END_TEST
+
 START_TEST(a_session_says_which_option_is_wrong)
 {
     swamp_client *client = client_of("http://127.0.0.1:1");
@@ -441,6 +471,7 @@ suite(void)
     tcase_add_test(t, options_of_an_older_caller_are_zero_extended);
     tcase_add_test(t, options_of_a_newer_caller_pass_only_with_a_zero_tail);
     tcase_add_test(t, a_client_says_what_is_wrong_with_its_options);
+    tcase_add_test(t, a_token_that_would_write_a_header_of_its_own_is_refused_and_not_shown);
     tcase_add_test(t, a_session_says_which_option_is_wrong);
     tcase_add_test(t, start_on_a_port_in_use_fails_and_names_it);
     tcase_add_test(t, start_with_a_bad_certificate_fails);

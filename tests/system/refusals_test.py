@@ -102,6 +102,24 @@ class Refusals(SwampTest):
     def test_attach_without_a_server_is_usage(self):
         self.assert_refused(self.swamp("run", "attach", "x"), "--server", "SWAMP_SERVE_URL")
 
+    def assert_token_refused(self, token, fragment):
+        """By flag and by variable, before anything is dialled, and never shown."""
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            listener.setblocking(False)
+            server = ["--server", "http://127.0.0.1:%d" % listener.getsockname()[1]]
+            for flags, env in ((["--token", token], {}), ([], {"SWAMP_SERVER_TOKEN": token})):
+                for words in (["run", "history"], ["workflow", "run", "hello"]):
+                    done = self.swamp(*words, *server, *flags, env=env)
+                    self.assert_refused(done, "--token or SWAMP_SERVER_TOKEN", fragment)
+                    self.assertNotIn("s3cret", done.err)
+            with self.assertRaises(BlockingIOError):
+                listener.accept()
+
+    def test_a_token_with_a_line_end_is_refused_and_not_shown(self):
+        for token in ("a.s3cret\r\nX-Evil: 1", "a.s3cret\n", "a.s3 s3cret", "a.s3cret\x7f", "a.s3cret\u00e9"):
+            with self.subTest(token=token):
+                self.assert_token_refused(token, "visible ASCII")
+
     def test_inputs_that_cannot_be_read_are_named(self):
         self.assert_refused(self.swamp("workflow", "run", "hello", "--input", "x"), '--input is "x"', "k:json=V")
         self.assert_refused(self.swamp("workflow", "run", "hello", "--input", "n:json={"), "n:json={", "no JSON")
