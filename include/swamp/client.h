@@ -97,7 +97,7 @@ SWAMP_API void swamp_session_options_init(swamp_session_options *options, size_t
 /**
  * Make a client; starts its network thread, connects nowhere yet.
  *
- * A token with any byte outside visible ASCII (0x21 to 0x7e) is refused, and not shown in the error.
+ * A token with any byte outside visible ASCII (0x21 to 0x7e), or of more than 512 bytes, is refused, and not shown in the error.
  *
  * @param[out] out      new client; unchanged on failure; caller frees with swamp_client_free()
  * @param      options  borrowed for the call, copied; NULL is an error

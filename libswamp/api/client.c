@@ -21,11 +21,19 @@ swamp_client_options_init(swamp_client_options *options, size_t size)
 static int
 check_token(const char *token, char *why, size_t cap)
 {
-    for (const char *c = token; c && *c; c++)
+    if (!token)
+        return SWAMP_OK;
+    if (strlen(token) > SWAMP__TOKEN_MAX) {
+        snprintf(why, cap, "the token has %zu characters, allowed are %d; was another file read?",
+                 strlen(token), SWAMP__TOKEN_MAX);
+        return SWAMP_E_INVALID;
+    }
+    for (const char *c = token; *c; c++)
         if (*c < '!' || *c > '~') {
-            snprintf(why, cap,
-                     "the token has a character that no token has: allowed are the visible ASCII ones, without "
-                     "spaces and line ends; was it read from a file?");
+            snprintf(
+                why, cap,
+                "the token has a character that no token has: allowed are the visible ASCII ones, without "
+                "spaces and line ends; was it read from a file?");
             return SWAMP_E_INVALID;
         }
     return SWAMP_OK;

@@ -10,13 +10,13 @@
 #include <string.h>
 #include <swamp/status.h>
 #include "../util/alloc.h"
+#include "../wire/limits.h"
 #include "../wire/pieces.h"
 #include "context.h"
 #include "tls.h"
 
 #define WHY_SIZE 256
 #define HEADER_SIZE 64
-#define TOKEN_MAX 512    /* PROTOCOL 1 */
 #define HANG_UP_MS 2000  /* for a polite end */
 #define KEPT_BYTES 65536 /* a message buffer that grew larger is given back after use */
 #define CLOSE_NORMAL 1000
@@ -92,7 +92,7 @@ free_line(swamp__line *line)
 static int
 add_token(swamp__line *line, struct lws *wsi, unsigned char **at, size_t room)
 {
-    char value[TOKEN_MAX + sizeof("Bearer ")];
+    char value[SWAMP__TOKEN_MAX + sizeof("Bearer ")];
     int len;
 
     if (line->orphan)
@@ -103,7 +103,7 @@ add_token(swamp__line *line, struct lws *wsi, unsigned char **at, size_t room)
     if ((size_t)len >= sizeof(value) ||
         lws_add_http_header_by_token(wsi, WSI_TOKEN_HTTP_AUTHORIZATION, (unsigned char *)value, len, at,
                                      *at + room)) {
-        snprintf(line->why, sizeof(line->why), "the token is longer than %d characters", TOKEN_MAX);
+        snprintf(line->why, sizeof(line->why), "the token does not fit into the request");
         return -1;
     }
     return 0;

@@ -7,6 +7,7 @@
 #define SWAMP__JSON_DEPTH_MAX 64                        /* the message object is depth 1 */
 #define SWAMP__ID_MAX 256                               /* characters of a request id and of a run id */
 #define SWAMP__ERROR_MESSAGE_MAX 200                    /* characters of an error frame's message */
+#define SWAMP__TOKEN_MAX 512                            /* characters of a token */
 #define SWAMP__SEQ_MAX 9007199254740991u                /* 2^53 - 1 */
 #define SWAMP__EVENT_MAX (256u * 1024u)                 /* bytes of one event */
 #define SWAMP__RUN_JSON_MAX (1024u * 1024u) /* bytes of the host's RUN members, before shrinking */

@@ -230,6 +230,19 @@ START_TEST(a_token_that_would_write_a_header_of_its_own_is_refused_and_not_shown
 }
 END_TEST
 
+START_TEST(a_token_of_more_than_512_characters_is_refused_before_it_is_dialled_with)
+{
+    char token[514] = "a.s3cret";
+    memset(token + 8, 'x', sizeof(token) - 9);
+    token_refused(token, "513 characters, allowed are 512");
+    token[512] = '\0';
+    swamp_client_options o = {.size = sizeof(o), .url = "http://127.0.0.1:1", .token = token};
+    swamp_client *client = NULL;
+    ck_assert_int_eq(swamp_client_new(&client, &o, NULL), SWAMP_OK);
+    swamp_client_free(client);
+}
+END_TEST
+
 START_TEST(a_session_says_which_option_is_wrong)
 {
     swamp_client *client = client_of("http://127.0.0.1:1");
@@ -472,6 +485,7 @@ suite(void)
     tcase_add_test(t, options_of_a_newer_caller_pass_only_with_a_zero_tail);
     tcase_add_test(t, a_client_says_what_is_wrong_with_its_options);
     tcase_add_test(t, a_token_that_would_write_a_header_of_its_own_is_refused_and_not_shown);
+    tcase_add_test(t, a_token_of_more_than_512_characters_is_refused_before_it_is_dialled_with);
     tcase_add_test(t, a_session_says_which_option_is_wrong);
     tcase_add_test(t, start_on_a_port_in_use_fails_and_names_it);
     tcase_add_test(t, start_with_a_bad_certificate_fails);

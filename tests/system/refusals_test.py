@@ -120,6 +120,9 @@ class Refusals(SwampTest):
             with self.subTest(token=token):
                 self.assert_token_refused(token, "visible ASCII")
 
+    def test_a_token_that_is_too_long_is_refused_before_it_is_dialled_with(self):
+        self.assert_token_refused("a.s3cret" + "x" * 505, "513 characters, allowed are 512")
+
     def test_inputs_that_cannot_be_read_are_named(self):
         self.assert_refused(self.swamp("workflow", "run", "hello", "--input", "x"), '--input is "x"', "k:json=V")
         self.assert_refused(self.swamp("workflow", "run", "hello", "--input", "n:json={"), "n:json={", "no JSON")
