@@ -29,6 +29,29 @@ struct instance {
 
 /* ---- what is written when it listens ---- */
 
+/* What is wrong with a file is said by the look itself. */
+static void
+say_workflows(const struct args *args, workflow_host *host)
+{
+    size_t broken, count = workflow_host_count(host, &broken);
+    int level = count > 0 ? SWAMP_LOG_INFO : SWAMP_LOG_WARN;
+    text line = {0};
+
+    if (count > 0)
+        text_addf(&line, "%zu workflow%s loaded from %s", count, TEXT_PLURAL(count),
+                  args_text(args, "workflows"));
+    else
+        text_addf(&line,
+                  "no workflow was loaded from %s: put workflow files there, which needs no restart, or "
+                  "name another folder with --workflows",
+                  args_text(args, "workflows"));
+    if (broken > 0)
+        text_addf(&line, "; %zu file%s cannot be run", broken, TEXT_PLURAL(broken));
+    if ((uint32_t)level <= serve_log_level(args))
+        serve_log(level, line.bytes, serve_log_user(args));
+    text_free(&line);
+}
+
 static int
 announce(struct instance *one)
 {
@@ -217,6 +240,7 @@ live_once(const struct args *args, swamp_server_options *options, int id_file, i
     code = start_instance(&one, options);
     if (code == 0) {
         keep_port(&one, options);
+        say_workflows(args, options->executor_user);
         code = announce(&one);
     }
     if (code == 0)

@@ -265,6 +265,18 @@ workflow_catalog_search(workflow_catalog *catalog, const char *query, text *out)
 }
 
 size_t
+workflow_catalog_count(workflow_catalog *catalog)
+{
+    size_t count = 0;
+    pthread_mutex_lock(&catalog->lock);
+    look(catalog);
+    for (size_t i = 0; i < catalog->count; i++)
+        count += can_be_run(&catalog->entries[i]);
+    pthread_mutex_unlock(&catalog->lock);
+    return count;
+}
+
+size_t
 workflow_catalog_check(workflow_catalog *catalog, workflow_faults *out)
 {
     pthread_mutex_lock(&catalog->lock);

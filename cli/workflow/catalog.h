@@ -20,6 +20,7 @@ workflow *workflow_catalog_find(workflow_catalog *catalog, const char *id_or_nam
 /* Appends the array of workflow.search: [{id, name, description?, jobCount, hasInputs}], by file name. query:
  * a part of the id, name or description, in any case; NULL or "": all. */
 void workflow_catalog_search(workflow_catalog *catalog, const char *query, text *out);
+size_t workflow_catalog_count(workflow_catalog *catalog); /* the number of workflows that can be run */
 /* Adds all mistakes, also that the directory cannot be read. Returns the number of workflow files. */
 size_t workflow_catalog_check(workflow_catalog *catalog, workflow_faults *out);
 /* The first mistake of the file that has this name, "FILE:LINE: ...", without the folder; NULL: there is none. The

@@ -57,6 +57,14 @@ workflow_host_free(workflow_host *host)
     free(host);
 }
 
+size_t
+workflow_host_count(workflow_host *host, size_t *broken)
+{
+    size_t count = workflow_catalog_count(host->catalog);
+    *broken = workflow_catalog_broken(host->catalog);
+    return count;
+}
+
 void
 workflow_host_hurry(workflow_host *host)
 {

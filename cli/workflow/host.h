@@ -14,6 +14,10 @@ typedef struct workflow_host workflow_host;
 workflow_host *workflow_host_new(const char *dir, swamp_log_fn log, void *log_user);
 const swamp_executor *workflow_host_executor(void);
 
+/* Looks at the directory now, which logs what is wrong there: how many workflows can be run, and how many files cannot.
+ * Any thread, while the server lives. */
+size_t workflow_host_count(workflow_host *host, size_t *broken);
+
 /* Whoever runs it cannot wait: all commands get KILL at once instead of TERM and 5 s. Any thread, while the server lives. */
 void workflow_host_hurry(workflow_host *host);
 

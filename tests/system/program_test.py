@@ -165,6 +165,19 @@ class Program(SwampTest):
             self.assert_code(done, 0)
             self.assertEqual("broken.yaml" in done.err, told, repr(done))
 
+    def test_serve_says_at_its_start_which_workflows_it_has(self):
+        self.write_workflow("broken", "name: broken\njobs: 3\n")
+        server = self.serve()
+        server.wait_line("err", r" warn +\./workflows/broken\.yaml:\d+: ")
+        server.wait_line("err", r" info +3 workflows loaded from \./workflows; 1 file cannot be run$")
+        os.mkdir(self.path("none"))
+        server = self.serve("--workflows", "none")
+        server.wait_line("err", r" warn +no workflow was loaded from none: ")
+        os.rename(self.path("workflows"), self.path("elsewhere"))
+        server = self.serve()
+        server.wait_line("err", r" warn +\./workflows: the directory of workflows cannot be read: No such file")
+        server.wait_line("err", r" warn +no workflow was loaded from \./workflows: ")
+
     def test_ctrl_c_of_an_attach_only_leaves_and_its_cursor_goes_on(self):
         server = self.serve()
         runner = self.start("workflow", "run", "held", "--json", "--server", server.url)
