@@ -2,6 +2,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "cmd.h"
+#include "folder.h"
 #include "out.h"
 #include "outcome.h"
 #include "show.h"
@@ -37,12 +38,11 @@ show_workflow(const json *row)
 static int
 list_folder(const char *folder)
 {
-    struct stat found;
     text rows = {0};
+    int code = folder_check(folder);
 
-    if (stat(folder, &found) != 0 || !S_ISDIR(found.st_mode))
-        return out_fail(OUTCOME_USAGE, NULL, "--workflows is \"%s\": allowed is a folder with workflow files",
-                        folder);
+    if (code != 0)
+        return code;
     workflow_catalog *catalog = workflow_catalog_new(folder, out_log, NULL);
     workflow_catalog_search(catalog, NULL, &rows);
     json *tree = json_read(rows.bytes, rows.len, NULL, NULL);

@@ -1,6 +1,7 @@
 /* `swamp workflow run`: on a server, or in this process as an instance without a port. */
 #include <string.h>
 #include "cmd.h"
+#include "folder.h"
 #include "follow.h"
 #include "inputs.h"
 #include "out.h"
@@ -116,6 +117,8 @@ cmd_workflow_run(const struct args *args)
         out_fail(code, NULL, "%s", why.bytes);
     else
         code = target_open_client(&target, args);
+    if (code == 0 && !target.client)
+        code = folder_check(args_text(args, "workflows"));
     if (code == 0)
         code = target.client ? run_on_server(&target, payload.bytes, what.bytes)
                              : run_here(args, &target, payload.bytes, what.bytes);

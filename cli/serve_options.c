@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include "cmd.h"
+#include "folder.h"
 #include "out.h"
 #include "outcome.h"
 #include "serve.h"
@@ -93,12 +93,7 @@ check_together(const struct args *args)
 static int
 check_folder(const struct args *args)
 {
-    const char *folder = args_text(args, "workflows");
-    struct stat found;
-    if (!args_given(args, "workflows") || (stat(folder, &found) == 0 && S_ISDIR(found.st_mode)))
-        return 0;
-    return out_fail(OUTCOME_USAGE, NULL, "--workflows is \"%s\": allowed is a folder with workflow files",
-                    folder);
+    return args_given(args, "workflows") ? folder_check(args_text(args, "workflows")) : 0;
 }
 
 int

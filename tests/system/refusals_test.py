@@ -102,6 +102,11 @@ class Refusals(SwampTest):
     def test_attach_without_a_server_is_usage(self):
         self.assert_refused(self.swamp("run", "attach", "x"), "--server", "SWAMP_SERVE_URL")
 
+    def test_a_missing_folder_of_workflows_is_named_by_whoever_reads_it(self):
+        for words in (["workflow", "run", "hello"], ["workflow", "list"], ["serve", "--port", "0"]):
+            self.assert_refused(self.swamp(*words, "--workflows", "/nope"), '--workflows is "/nope"', "a folder")
+        self.assertFalse(os.path.exists(self.path(".swamp")))  # found out before a store is made
+
     def assert_token_refused(self, token, fragment):
         """By flag and by variable, before anything is dialled, and never shown."""
         with socket.create_server(("127.0.0.1", 0)) as listener:
