@@ -160,6 +160,14 @@ must_end(const struct reading *reading)
     return reading->active_status == SWAMP_OK || reading->run_readable;
 }
 
+static void
+note_ended(swamp__reap *reap, const char *run_id)
+{
+    if (reap->ended < SWAMP__REAPED_NAMED)
+        snprintf(reap->ended_ids[reap->ended], sizeof reap->ended_ids[0], "%s", run_id);
+    reap->ended++;
+}
+
 /* The one commit of a run (PROTOCOL 5, Reaping). */
 static int
 commit_end(swamp_store *store, swamp__reap *reap, const struct suspect *suspect, struct reading *reading)
@@ -198,7 +206,7 @@ commit_end(swamp_store *store, swamp__reap *reap, const struct suspect *suspect,
     if (rc == SWAMP_CONFLICT && failed == me_at)
         return SWAMP_E_FENCED;
     if (rc == SWAMP_OK && ends)
-        reap->ended++;
+        note_ended(reap, suspect->run_id);
     else if (rc == SWAMP_OK)
         reap->removed++;
     return rc == SWAMP_CONFLICT ? SWAMP_OK : rc; /* another instance was faster */

@@ -9,6 +9,8 @@
 #include "../util/buf.h"
 #include "../util/id.h"
 
+#define SWAMP__REAPED_NAMED 5
+
 typedef struct swamp__reap {
     const char *me;  /* every commit checks heartbeats/{me}; NULL: an observer, which has none */
     int64_t unix_ms; /* finishedAt of the runs ended here */
@@ -16,7 +18,8 @@ typedef struct swamp__reap {
     size_t max_runs; /* stop after so many; `more` says that there is more to do */
     char after
         [512]; /* in, out: the key to go on after, in whichever of the places below; "": from the start */
-    size_t ended, removed; /* out: runs ended as interrupted; left-over keys removed */
+    size_t ended, removed;                   /* out: runs ended as interrupted; left-over keys removed */
+    char ended_ids[SWAMP__REAPED_NAMED][65]; /* out: of the first ones that were ended */
     int more;
 } swamp__reap;
 

@@ -205,6 +205,25 @@ swamp__watch_restart_all(swamp__membership *m, int64_t now_ms)
 
 /* Deaths. */
 
+#define SAID_HOST_MAX 100
+#define SAID_ADDRESS_MAX 200
+
+/* Where it was, as its record said last: a person looks there. Nothing, where no record could be read. */
+static void
+say_death(const swamp__membership *m, const char *instance_id, const swamp__watch *watch)
+{
+    const swamp__heartbeat_record *record = watch ? &watch->record : NULL;
+    char where[SAID_HOST_MAX + SAID_ADDRESS_MAX + 64] = "";
+    if (record && record->hostname[0])
+        snprintf(where, sizeof where, " (host %.*s, process %lld, %.*s)", SAID_HOST_MAX, record->hostname,
+                 (long long)record->pid, SAID_ADDRESS_MAX,
+                 record->address[0] ? record->address : "without an address");
+    swamp__log_write(m->world->log, SWAMP_LOG_WARN,
+                     "instance %s%s was declared dead: its heartbeat did not change for longer than its TTL; "
+                     "look at its process, its machine and its way to the store",
+                     instance_id, where);
+}
+
 static void
 finish_removal(swamp__question *question)
 {
@@ -216,11 +235,7 @@ finish_removal(swamp__question *question)
         watch->declaring = 0;
     if (question->status == SWAMP_OK) {
         m->deaths_declared++;
-        swamp__log_write(
-            m->world->log, SWAMP_LOG_WARN,
-            "instance %s was declared dead: its heartbeat did not change for longer than its TTL; look at "
-            "its process, its machine and its way to the store",
-            removal->instance_id);
+        say_death(m, removal->instance_id, watch);
         if (watch)
             bury(m, watch);
     } else if (question->status == SWAMP_CONFLICT) {

@@ -1,5 +1,6 @@
 /* What an instance does by the clock: reaping after the dead, cancel requests, retention; and what membership
  * tells it. */
+#include <stdio.h>
 #include "inner.h"
 
 #define REAP_RUNS 100
@@ -30,6 +31,19 @@ do_reap(swamp__question *question, swamp_store *store)
 }
 
 static void
+say_ended(const swamp__instance *instance, const swamp__reap *reap)
+{
+    size_t named = reap->ended < SWAMP__REAPED_NAMED ? reap->ended : SWAMP__REAPED_NAMED, len = 0;
+    char ids[SWAMP__REAPED_NAMED * sizeof reap->ended_ids[0] + 64];
+    for (size_t i = 0; i < named; i++)
+        len += (size_t)snprintf(ids + len, sizeof ids - len, "%s%s", i ? ", " : "", reap->ended_ids[i]);
+    if (reap->ended > named)
+        snprintf(ids + len, sizeof ids - len, " and %zu more", reap->ended - named);
+    swamp__log_write(instance->world->log, SWAMP_LOG_INFO,
+                     "ended as interrupted: %s; their instances are dead", ids);
+}
+
+static void
 take_reaped(swamp__ask *ask)
 {
     reap_ask *asked = (reap_ask *)ask;
@@ -38,8 +52,7 @@ take_reaped(swamp__ask *ask)
     instance->reaping = instance->reap_again = 0;
     instance->runs_reaped += asked->reap.ended;
     if (asked->reap.ended)
-        swamp__log_write(instance->world->log, SWAMP_LOG_INFO,
-                         "ended as interrupted: %zu of the runs of dead instances", asked->reap.ended);
+        say_ended(instance, &asked->reap);
     if (ask->question.status == SWAMP_OK && asked->reap.more) {
         memcpy(instance->reap_after, asked->reap.after, sizeof instance->reap_after);
         again = 1;

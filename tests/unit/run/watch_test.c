@@ -303,6 +303,33 @@ be_removed_before_removal(void *user, const fake_call *call)
     return FAKE_FINE;
 }
 
+/* What it wrote itself is shown cleaned and cut. */
+START_TEST(a_death_is_said_with_host_process_and_address)
+{
+    swamp__heartbeat_record record = {
+        .hostname = "web-1\x1b[2J", .pid = 4711, .interval_ms = INTERVAL, .stale_ttl_ms = TTL};
+    swamp__buf value;
+    memset(record.address, 'a', sizeof record.address - 1);
+    memcpy(record.address, "http://10.0.0.1:9090/", 21);
+    swamp__buf_init(&value);
+    swamp__heartbeat_write(&value, &record);
+    neighbour_writes("n", value.data);
+    swamp__buf_free(&value);
+    member_start(me);
+    fake_world_advance(world, TTL + 1);
+    ck_assert(!is_there("n"));
+    ck_assert_ptr_nonnull(
+        strstr(world->last_line, "instance n (host web-1?[2J, process 4711, http://10.0.0.1:9090/aa"));
+    ck_assert_ptr_nonnull(strstr(world->last_line, "a) was declared dead: its heartbeat did not change"));
+    ck_assert_ptr_nonnull(strstr(world->last_line, "its way to the store"));
+
+    neighbour_writes("garbage", "[]");
+    fake_world_advance(world, INTERVAL + TTL + 1);
+    ck_assert(!is_there("garbage"));
+    ck_assert_ptr_nonnull(strstr(world->last_line, "instance garbage was declared dead"));
+}
+END_TEST
+
 START_TEST(who_was_declared_dead_can_declare_nobody_dead)
 {
     neighbour_beats("n", 1);
@@ -441,6 +468,7 @@ suite(void)
     tcase_add_test(t, beat_that_comes_before_the_removal_saves_and_starts_afresh);
     tcase_add_test(t, removal_whose_answer_is_lost_is_a_death);
     tcase_add_loop_test(t, removal_that_failed_is_tried_again_with_the_next_pulse, 0, 3);
+    tcase_add_test(t, a_death_is_said_with_host_process_and_address);
     tcase_add_test(t, who_was_declared_dead_can_declare_nobody_dead);
     tcase_add_test(t, verdict_that_waited_is_not_carried_out);
     tcase_add_test(t, one_death_is_declared_by_one_and_seen_by_all);

@@ -273,6 +273,27 @@ START_TEST(death_is_followed_by_reaping_at_once)
 }
 END_TEST
 
+/* Which runs, is what a person looks for: five by their ids, the others counted. */
+START_TEST(runs_that_are_ended_for_the_dead_are_named_in_the_log)
+{
+    static const struct {
+        int runs;
+        const char *said;
+    } cases[] = {{1, "ended as interrupted: run-1; "},
+                 {5, "ended as interrupted: run-1, run-2, run-3, run-4, run-5; "},
+                 {7, "ended as interrupted: run-1, run-2, run-3, run-4, run-5 and 2 more; "}};
+    for (int i = 1; i <= cases[_i].runs; i++) {
+        char run_id[16];
+        snprintf(run_id, sizeof run_id, "run-%d", i);
+        put_foreign(run_id);
+        put_record(swamp__key_instance_run("I2", run_id).text, "{}");
+    }
+    advance(server->options.reconciliation_interval_ms + 100);
+    ck_assert_msg(strncmp(world->last_line, cases[_i].said, strlen(cases[_i].said)) == 0, "%s",
+                  world->last_line);
+}
+END_TEST
+
 /* Nobody asks for the run, and nobody saw its owner die: PROTOCOL 5, on every reconciliation tick. */
 START_TEST(left_overs_of_the_dead_are_found_by_the_tick)
 {
@@ -352,6 +373,7 @@ suite(void)
     tcase_add_test(tests, death_ends_the_wait_of_all_and_the_run_is_reaped);
     tcase_add_test(tests, ended_run_that_an_instance_without_a_port_keeps_is_not_found);
     tcase_add_test(tests, death_is_followed_by_reaping_at_once);
+    tcase_add_loop_test(tests, runs_that_are_ended_for_the_dead_are_named_in_the_log, 0, 3);
     tcase_add_test(tests, left_overs_of_the_dead_are_found_by_the_tick);
     tcase_add_test(tests, starting_instance_holds_the_question_until_it_has_joined);
     tcase_add_test(tests, run_id_that_no_key_can_bear_is_not_found);
