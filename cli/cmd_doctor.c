@@ -20,7 +20,7 @@ cmd_doctor(const struct args *args)
 
     if (code != 0)
         return code;
-    if (!args_given(args, "store") && store_is_absent(url)) {
+    if (!args_given(args, "store") && store_is_absent(url) == STORE_NEVER_MADE) {
         doctor_say(0, "there is no store %s yet: nothing was run here", url);
         return 0;
     }

@@ -46,9 +46,18 @@ look_at_modes(const json *facts)
 
 /* What the file is, as SQLite's header and ours say. */
 static void
-look_at_kind(const char *kind, int64_t bytes)
+look_at_kind(const char *kind, const json *facts)
 {
-    if (strcmp(kind, "other") == 0)
+    int64_t bytes = json_get_integer(facts, "databaseBytes", 0);
+    const char *left_behind = json_get_string(facts, "leftBehind");
+
+    if (left_behind)
+        doctor_say(1,
+                   "the store's file %s is not there, but %s is: it was moved away or removed; put it back, "
+                   "with its -wal when that was moved, too, and instances that run go on with it; to begin "
+                   "anew stop all instances and remove %s",
+                   json_get_string(facts, "file"), left_behind, left_behind);
+    else if (strcmp(kind, "other") == 0)
         doctor_say(1, "the store's file is no SQLite database; give another path with --store");
     else if (strcmp(kind, "sqlite") == 0)
         doctor_say(1, "the store's file is another program's database; give another path with --store");
@@ -112,7 +121,7 @@ doctor_look_at_file(const char *url)
     int ours = kind && strcmp(kind, "swamp") == 0;
     int usable = ours && !json_get(facts, "problem");
     if (kind)
-        look_at_kind(kind, json_get_integer(facts, "databaseBytes", 0));
+        look_at_kind(kind, facts);
     if (ours) {
         look_at_modes(facts);
         look_at_sqlite(facts);

@@ -61,6 +61,7 @@ store_is_absent(const char *url)
     const char *kind = json_get_string(facts, "kind");
     /* no folder: then no kind either, and opening would make both */
     int absent = kind ? strcmp(kind, "absent") == 0 : !json_get_string(facts, "file");
+    int moved = absent && json_get_string(facts, "leftBehind");
     json_free(facts);
-    return absent;
+    return moved ? STORE_MOVED_AWAY : absent ? STORE_NEVER_MADE : 0;
 }

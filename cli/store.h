@@ -17,7 +17,9 @@
 const char *store_path(const char *url);
 /* 0; else an exit code, after one line that names --store, its value and what is allowed. */
 int store_check(const char *url);
-/* 1: there is no such file, nor perhaps a folder for it: opening would make them. */
+#define STORE_NEVER_MADE 1
+#define STORE_MOVED_AWAY 2 /* what belongs to it, such as its lock, is still there */
+/* 0; or one of these: there is no such file, nor perhaps a folder for it: opening would make them. */
 int store_is_absent(const char *url);
 int store_open(swamp_store **out, const char *url, swamp_log_fn log, uint32_t log_level);
 

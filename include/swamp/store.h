@@ -121,8 +121,8 @@ SWAMP_API SWAMP_NODISCARD int swamp_store_sqlite_open(swamp_store **out, const c
  * program); problem (why swamp_store_sqlite_open() would refuse the path); folder, folderMode ("0700"),
  * fileSystem ("ext4", "nfs", ...), fileSystemUsable, freeBytes; file (without symbolic links), kind ("swamp",
  * "sqlite": another program's, "other", "empty", "absent", "unreadable"), schema, mode ("0600"),
- * databaseBytes, walBytes; lockHolderPid (a process that is writing now, or is stuck). Makes and changes
- * nothing.
+ * databaseBytes, walBytes; leftBehind (kind is "absent", but this file of its is there: the store was moved
+ * away or removed); lockHolderPid (a process that is writing now, or is stuck). Makes and changes nothing.
  *
  * @param[out] out   zero-terminated JSON text; unchanged on failure; caller frees with swamp_free()
  * @param      path  as for swamp_store_sqlite_open(); borrowed for the call

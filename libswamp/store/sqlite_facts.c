@@ -67,6 +67,23 @@ put_kind(swamp__buf *out, const char *file, int64_t size)
     }
 }
 
+/* The files beside it never come before it: whoever took the store away left one. */
+static void
+put_left_behind(swamp__buf *out, const char *file)
+{
+    static const char *const endings[] = {"-wal", "-shm", ".lock"};
+    char path[SWAMP__SQLITE_PATH_MAX + 16];
+    struct stat found;
+
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        snprintf(path, sizeof path, "%s%s", file, endings[i]);
+        if (stat(path, &found) == 0) {
+            swamp__json_put_member(out, "leftBehind", path);
+            return;
+        }
+    }
+}
+
 static void
 put_file(swamp__buf *out, const swamp__sqlite_path *path)
 {
@@ -76,6 +93,7 @@ put_file(swamp__buf *out, const swamp__sqlite_path *path)
 
     if (stat(path->file, &found) < 0) {
         swamp__json_put_member(out, "kind", "absent");
+        put_left_behind(out, path->file);
         return;
     }
     put_kind(out, path->file, (int64_t)found.st_size);

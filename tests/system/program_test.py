@@ -346,6 +346,21 @@ class Program(SwampTest):
         self.assertNotIn("\033[2J", text)
         self.assertNotIn("\033[32m", text)  # NO_COLOR
 
+    def test_doctor_finds_a_store_that_was_moved_away(self):
+        self.assert_code(self.swamp("workflow", "run", "hello"), 0)
+        os.rename(self.path(".swamp/control-plane.db"), self.path("moved.db"))
+        for words in ([], ["--store", "sqlite:.swamp/control-plane.db"]):
+            done = self.swamp("doctor", *words)
+            self.assert_code(done, 1)
+            self.assertRegex(done.out, r"(?m)^!! the store's file \S+/control-plane\.db is not there, but "
+                                       r"\S+/control-plane\.db\.lock is: .*put it back")
+            self.assertNotIn("absent", done.out)
+        os.rename(self.path("moved.db"), self.path(".swamp/control-plane.db"))
+        self.assert_code(self.swamp("doctor"), 0)
+        os.remove(self.path(".swamp/control-plane.db"))
+        os.remove(self.path(".swamp/control-plane.db.lock"))
+        self.assert_code(self.swamp("doctor"), 0)  # as if it had never been there
+
     def test_doctor_finds_a_dead_instance(self):
         done = self.swamp("doctor")
         self.assert_code(done, 0)
