@@ -29,7 +29,7 @@ cmd_doctor(const struct args *args)
     else if (doctor_look_at_file(url)) {
         code = store_open(&store, url, out_log, SWAMP_LOG_ERROR);
         if (code == 0)
-            code = doctor_look_at_cluster(store);
+            code = doctor_look_at_cluster(store, url);
         if (code == 0)
             doctor_look_at_history(store);
         swamp_store_free(store);

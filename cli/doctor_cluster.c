@@ -26,6 +26,7 @@ typedef struct heartbeat {
 
 typedef struct cluster {
     swamp_store *store;
+    const char *url;
     heartbeat *beats;
     size_t beat_count;
     struct active_run {
@@ -125,6 +126,33 @@ watch_beat(const cluster *c, const heartbeat *beat)
     return 0;
 }
 
+/* Its beat is old. Who holds the lock before and after the watch held up everybody in between, and nobody is dead. */
+static void
+look_at_old_beat(const cluster *c, heartbeat *beat, const char *host, const char *at, int64_t age_ms)
+{
+    int64_t holder = doctor_lock_holder(c->url);
+
+    if (watch_beat(c, beat)) {
+        doctor_say(1,
+                   "instance %s on %s lives, but its clock is %lld s %s this machine's: nothing depends on "
+                   "it, but the times in the history are wrong; check NTP on both",
+                   beat->instance_id, host, (long long)(age_ms < 0 ? -age_ms : age_ms) / 1000,
+                   age_ms < 0 ? "ahead of" : "behind");
+    } else if (holder > 0 && doctor_lock_holder(c->url) == holder) {
+        doctor_say(1,
+                   "instance %s on %s has shown no sign of life since %s, and process %lld holds the store's "
+                   "lock: nobody can write before it lets go; look at it with \"ps %lld\", and continue or "
+                   "end it",
+                   beat->instance_id, host, at, (long long)holder, (long long)holder);
+    } else {
+        beat->is_silent = 1;
+        doctor_say(1,
+                   "instance %s on %s has shown no sign of life since %s: any other instance declares it "
+                   "dead and ends its runs; when none runs, start one",
+                   beat->instance_id, host, at);
+    }
+}
+
 static void
 look_at_beat(const cluster *c, heartbeat *beat)
 {
@@ -139,21 +167,10 @@ look_at_beat(const cluster *c, heartbeat *beat)
         return;
     }
     host = host ? host : "?";
-    if (age_ms <= ttl_ms && age_ms >= -CLOCK_MS_MAX) {
+    if (age_ms <= ttl_ms && age_ms >= -CLOCK_MS_MAX)
         doctor_say(0, "instance %s on %s: last sign of life at %s", beat->instance_id, host, at);
-    } else if (watch_beat(c, beat)) {
-        doctor_say(1,
-                   "instance %s on %s lives, but its clock is %lld s %s this machine's: nothing depends on "
-                   "it, but the times in the history are wrong; check NTP on both",
-                   beat->instance_id, host, (long long)(age_ms < 0 ? -age_ms : age_ms) / 1000,
-                   age_ms < 0 ? "ahead of" : "behind");
-    } else {
-        beat->is_silent = 1;
-        doctor_say(1,
-                   "instance %s on %s has shown no sign of life since %s: any other instance declares it "
-                   "dead and ends its runs; when none runs, start one",
-                   beat->instance_id, host, at);
-    }
+    else
+        look_at_old_beat(c, beat, host, at, age_ms);
 }
 
 /* The run's owner, when it lives or is only silent; NULL: nobody. */
@@ -251,9 +268,9 @@ free_cluster(cluster *c)
 }
 
 int
-doctor_look_at_cluster(swamp_store *store)
+doctor_look_at_cluster(swamp_store *store, const char *url)
 {
-    cluster c = {.store = store};
+    cluster c = {.store = store, .url = url};
     /* runs first: an owner is there before its run is, and goes after it */
     int rc = swamp_store_list(store, "active-runs/", NULL, RUNS_MAX, 0, ASK_MS, take_run, &c), code = 0;
     if (rc == SWAMP_OK)

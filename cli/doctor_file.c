@@ -99,22 +99,41 @@ look_at_sqlite(const json *facts)
                    (long long)holder);
 }
 
+/* NULL: none can be had. */
+static json *
+read_facts(const char *path)
+{
+    char *words = NULL;
+    json *facts = NULL;
+    if (swamp_store_sqlite_facts(&words, path) == SWAMP_OK)
+        facts = json_read(words, strlen(words), NULL, NULL);
+    swamp_free(words);
+    return facts;
+}
+
+int64_t
+doctor_lock_holder(const char *url)
+{
+    const char *path = store_path(url);
+    json *facts = path ? read_facts(path) : NULL;
+    int64_t holder = json_get_integer(facts, "lockHolderPid", 0);
+    json_free(facts);
+    return holder;
+}
+
 int
 doctor_look_at_file(const char *url)
 {
     const char *path = store_path(url);
-    char *words = NULL;
     json *facts;
 
     if (!path)
         return 0;
-    if (swamp_store_sqlite_facts(&words, path) != SWAMP_OK ||
-        !(facts = json_read(words, strlen(words), NULL, NULL))) {
+    facts = read_facts(path);
+    if (!facts) {
         doctor_say(1, "store: nothing can be said of %s", path);
-        swamp_free(words);
         return 0;
     }
-    swamp_free(words);
     doctor_say(0, "store: %s", url);
     look_at_place(facts);
     const char *kind = json_get_string(facts, "kind");

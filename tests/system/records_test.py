@@ -310,6 +310,24 @@ class Doctor(ClusterTest):
         self.assert_code(again.wait(), 0)
         client.end()
 
+    def test_doctor_names_who_holds_the_lock_as_the_cause_of_late_beats(self):
+        server = self.instance(quick=FAST)
+        client, run = self.begin(server.url)
+        holder = self.hold_lock()
+        found = lambda: self.swamp("doctor")
+        wait_until(lambda: "no sign of life" in found().out, "beats to be late")
+        done = found()
+        self.assert_code(done, 1)
+        lines = [line for line in done.out.splitlines() if line.startswith("!!")]
+        self.assertEqual(len(lines), 1, lines)  # nobody is gone: neither another instance is needed, nor is the run lost
+        self.assertRegex(lines[0], r"!! instance %s on \S+ has shown no sign of life since \S+, and process %d holds the "
+                                   r"store's lock: .*end it" % (server.instance, holder.pid))
+        holder.stdin.close()
+        holder.wait()
+        wait_until(lambda: found().code == 0, "what it advised to help")
+        self.go()
+        self.assert_code(client.wait(), 0)
+
     def test_doctor_names_a_run_that_nobody_knows_and_a_request_without_a_run(self):
         server = self.instance()
         client, run = self.begin(server.url)
