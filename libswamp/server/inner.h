@@ -143,6 +143,7 @@ struct swamp__instance {
     int64_t drain_deadline_ms; /* INT64_MAX: no bound */
     int64_t phase_since_ms;
     int left;
+    size_t stop_cancelled; /* runs that the stop asked to end */
     swamp__timer stop_timer;
 
     uint64_t store_failures, runs_reaped;

@@ -101,7 +101,12 @@ static int
 cancel_one(const char *key, void *value, void *user)
 {
     (void)key;
-    (void)swamp__cancel_run(user, value, "instance_shutdown", "instance_shutdown");
+    swamp__instance *instance = user;
+    swamp_run *run = value;
+    int asked_before = run->cancel_asked;
+    if (swamp__cancel_run(instance, run, "instance_shutdown", "instance_shutdown") && !asked_before &&
+        run->state != SWAMP__RUN_FINISHING)
+        instance->stop_cancelled++;
     return 0;
 }
 
@@ -180,6 +185,9 @@ leave(swamp__instance *instance)
 static void
 tell_ended(swamp__instance *instance)
 {
+    if (!instance->fenced && !instance->options.observer)
+        swamp__log_write(instance->world->log, SWAMP_LOG_INFO, "stopped, runs cancelled for it: %zu",
+                         instance->stop_cancelled);
     instance->on.ended(instance->on.user, instance->fenced ? SWAMP_E_FENCED : SWAMP_END);
 }
 

@@ -32,6 +32,7 @@ START_TEST(idle_instance_stops_after_the_grace_and_removes_its_heartbeat)
         ;
     advance(200);
     ck_assert_int_eq(server->ended, SWAMP_END);
+    ck_assert_str_eq(world->last_line, "stopped, runs cancelled for it: 0");
     ck_assert_int_eq(peer->closed, 1001);
     ck_assert_ptr_null(stored(swamp__key_heartbeat(server->options.instance_id).text));
     advance(60000);
@@ -126,6 +127,7 @@ START_TEST(run_left_at_the_drain_timeout_is_cancelled_with_instance_shutdown)
     expect(peer, "\"kind\":\"cancelled\"", NULL);
     expect(peer, "\"type\":\"done\"", NULL);
     ck_assert_int_eq(server->ended, SWAMP_END);
+    ck_assert_str_eq(world->last_line, "stopped, runs cancelled for it: 1");
     ck_assert_ptr_nonnull(strstr(stored(key), "\"status\":\"cancelled\""));
     ck_assert_ptr_nonnull(strstr(stored(key), "\"interruptReason\":\"instance_shutdown\""));
 }
@@ -144,6 +146,7 @@ START_TEST(run_that_a_person_cancelled_is_not_interrupted_by_the_stop)
     fake_server_finish(server, 0, SWAMP_RUN_CANCELLED);
     advance(500);
     ck_assert_int_eq(server->ended, SWAMP_END);
+    ck_assert_str_eq(world->last_line, "stopped, runs cancelled for it: 0");
     ck_assert_ptr_nonnull(strstr(stored(key), "\"status\":\"cancelled\""));
     ck_assert_ptr_null(strstr(stored(key), "interruptReason"));
 }
