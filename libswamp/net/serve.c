@@ -29,7 +29,7 @@ kill_peer(swamp__timer *timer)
 
 /*
  * Mostly the kernel has room, and to ask for a writable callback first costs a turn of the loop and two changes of
- * what it polls for: so the first batch is tried at the end of this callback (never from within the core). Not
+ * what it polls for: so the first batch is tried when this callback has returned. Not
  * through TLS, which may want to read before it can write.
  */
 static void

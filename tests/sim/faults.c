@@ -71,7 +71,8 @@ refuse_dials(cluster *sim)
     sim->refusal = sim_odds(sim, 60) ? 1 : 2;
     sim_note(sim, "dials %s for %lld ms", sim->refusal == 1 ? "are refused" : "vanish", (long long)ms);
     swamp__timer_set(&sim->outside->timers, &sim->refusal_timer, sim->world->now_ms + ms);
-    return 1;
+    sim->dials_struck = 0;
+    return 0; /* counted at the first dial */
 }
 
 static void
@@ -252,7 +253,7 @@ const sim_kind sim_kinds[] = {
     {"link_half_open_down", 5, 10, .to_link = cut_link, .how = SIM_CUT_DOWN},
     [SIM_KIND_TEAR] = {"link_cut_in_mid_frame", 8, 15, .to_link = cut_link, .how = SIM_CUT_TORN},
     {"link_delayed_and_reordered", 6, 10, .to_link = delay_link},
-    {"dials_refused", 4, 0, .to_all = refuse_dials},
+    [SIM_KIND_REFUSAL] = {"dials_refused", 4, 0, .to_all = refuse_dials},
     {"instance_killed", 7, 0, .pick = pick_instance, .to_instance = kill_it},
     [SIM_KIND_STORE_KILL] = {"instance_killed_at_a_store_call", 7, 0, .pick = pick_instance,
                              .to_instance = kill_at_a_store_call},

@@ -336,6 +336,8 @@ sim_link_dial(sim_client *client, const char *url, uint64_t dice)
     link->next = sim->links;
     sim->links = link;
     sim_note(sim, "%s: dial %s", link->name, url);
+    if (sim->refusal && sim->dials_struck++ == 0)
+        sim->happened[SIM_KIND_REFUSAL]++;
     if (sim->refusal == 2) /* on its way to nowhere: the client's own time-out ends it */
         link->up.vanishing = link->down.vanishing = 1;
     else if (!sim->refusal && link->server && (link->server->alive || link->server->node->paused))

@@ -128,7 +128,13 @@ def check(root):
 
 def copy_tree(root, to):
     shutil.rmtree(to, ignore_errors=True)
-    shutil.copytree(root, to, symlinks=True, ignore=shutil.ignore_patterns("build*", ".git", "__pycache__"))
+    usual = shutil.ignore_patterns("build*", ".git", "__pycache__")
+
+    def left_out(folder, names):
+        """Also the copy itself, should it be made within what is copied."""
+        return usual(folder, names) | {name for name in names if os.path.abspath(os.path.join(folder, name)) == os.path.abspath(to)}
+
+    shutil.copytree(root, to, symlinks=True, ignore=left_out)
 
 
 def play(tree, build, plant, seeds):

@@ -153,8 +153,9 @@ struct cluster {
     swamp__timer plan_timer;
     sim_aim aim;
     swamp__timer outage_timer, refusal_timer;
-    int outage;  /* not 0: the store is down for everybody, in this way */
-    int refusal; /* 1: dials are refused; 2: they vanish */
+    int outage;       /* not 0: the store is down for everybody, in this way */
+    int refusal;      /* 1: dials are refused; 2: they vanish */
+    int dials_struck; /* by it so far */
     int balancer;
     unsigned turn;           /* of the round robin */
     swamp__list late_writes; /* late.c */
@@ -221,6 +222,7 @@ int sim_kind_happen(cluster *sim, const sim_kind *kind); /* 1: it did something 
 #define SIM_KIND_WRONG_CLOCK 4
 #define SIM_KIND_DRIFTING_CLOCK 5
 #define SIM_KIND_TEAR 10
+#define SIM_KIND_REFUSAL 12
 #define SIM_KIND_STORE_KILL 14
 int sim_faults_init(cluster *sim);
 void sim_faults_end(cluster *sim); /* everything heals */

@@ -164,6 +164,12 @@ START_TEST(an_entry_that_is_left_out_does_not_happen_and_the_others_do)
 END_TEST
 
 /* Without clients there are no links either: what befalls these comes to nothing. */
+static int
+strikes_clients(size_t kind)
+{
+    return sim_kinds[kind].to_link || sim_kinds[kind].to_client || kind == SIM_KIND_REFUSAL;
+}
+
 START_TEST(a_fault_that_had_nothing_to_strike_is_not_counted)
 {
     unsigned planned_for_none = 0, counted_for_none = 0, counted = 0;
@@ -174,13 +180,10 @@ START_TEST(a_fault_that_had_nothing_to_strike_is_not_counted)
             choice.keep[i] = whole->plan[i].kind != SIM_KIND_CLIENT;
         sim_free(whole);
         sim_play(&choice, &part);
-        for (size_t i = 0; i < part->plan_count; i++) {
-            const sim_kind *kind = &sim_kinds[part->plan[i].kind];
-            planned_for_none += kind->to_link || kind->to_client;
-        }
+        for (size_t i = 0; i < part->plan_count; i++)
+            planned_for_none += (unsigned)strikes_clients((size_t)part->plan[i].kind);
         for (size_t i = 0; i < sim_kind_count; i++)
-            *(sim_kinds[i].to_link || sim_kinds[i].to_client ? &counted_for_none : &counted) +=
-                part->happened[i];
+            *(strikes_clients(i) ? &counted_for_none : &counted) += part->happened[i];
         sim_free(part);
     }
     ck_assert_uint_gt(planned_for_none, 0);
