@@ -67,6 +67,14 @@ host_step(scene *at, int what, const swamp__buf *argument)
         fake_server_finish(at->server, index, 1 + (int)fuzz_number(argument, 2));
 }
 
+/* An instance that is closing, or was declared dead, refuses connections. */
+static int
+takes_peers(const fake_server *server)
+{
+    return !server->ended && server->ready && !server->instance->fenced &&
+           server->instance->phase < SWAMP__PHASE_CLOSING;
+}
+
 static void
 peer_step(scene *at, int what, const swamp__buf *argument)
 {
@@ -78,7 +86,7 @@ peer_step(scene *at, int what, const swamp__buf *argument)
     else if (what == 'h' && *peer) {
         fake_peer_free(*peer);
         *peer = NULL;
-    } else if (what == 'H' && !*peer && !at->server->ended && at->server->ready)
+    } else if (what == 'H' && !*peer && takes_peers(at->server))
         *peer = fake_peer_new(at->server);
     else if (what == 'k' && *peer)
         (*peer)->blocked = 1;
