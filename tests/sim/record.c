@@ -30,8 +30,10 @@ make_record(cluster *sim, const char *id)
     sim_record *record = find_record(sim, id);
     if (record)
         return record;
+    if (sim->record_count == sim->starts_sent)
+        sim_fail(sim, "bounded: more runs were recorded than clients have asked for");
     if (sim->record_count == SIM_RECORDS_MAX) {
-        sim_fail(sim, "bounded: more runs were recorded than clients can have asked for");
+        sim_fail(sim, "sim: more runs were recorded than there is room for");
         return &sim->records[SIM_RECORDS_MAX - 1];
     }
     record = &sim->records[sim->record_count++];

@@ -12,7 +12,7 @@
 #define SIM_SLOTS_MAX 7 /* places (address and port) at which an instance can stand */
 #define SIM_CLIENTS_MAX 20
 #define SIM_RUNS_MAX 64
-#define SIM_RECORDS_MAX 128
+#define SIM_RECORDS_MAX 512
 #define SIM_PLAN_MAX 96   /* what a seed lets happen, clients included */
 #define SIM_KINDS_MAX 40  /* of it */
 #define SIM_STREAMS_MAX 8 /* requests of one connection that are looked at */
@@ -147,7 +147,7 @@ struct cluster {
     sim_run runs[SIM_RUNS_MAX];
     size_t run_count;
     sim_record records[SIM_RECORDS_MAX];
-    size_t record_count;
+    size_t record_count, starts_sent;
     sim_entry plan[SIM_PLAN_MAX];
     size_t plan_count, plan_at;
     swamp__timer plan_timer;
