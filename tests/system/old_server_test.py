@@ -116,6 +116,14 @@ def until_closed(connection):
         connection.receive()
 
 
+def its_end(connection, request):
+    """The run is here, and at its last event."""
+    connection.send(attached(request["id"]))
+    connection.events(request["id"], last(1))
+    connection.send({"type": "done", "id": request["id"]})
+    until_closed(connection)
+
+
 class OldServers(SwampTest):
     def old_server(self, *script):
         server = OldServer(*script)
@@ -192,13 +200,7 @@ class OldServers(SwampTest):
             connection.send({"type": "run.elsewhere", "id": request["id"], "payload": {"runId": RUN, "instanceId": "i"}})
             until_closed(connection)
 
-        def here(connection, request):
-            connection.send(attached(request["id"]))
-            connection.events(request["id"], last(1))
-            connection.send({"type": "done", "id": request["id"]})
-            until_closed(connection)
-
-        done = self.follow(self.old_server(elsewhere, here), "run", "attach", RUN)
+        done = self.follow(self.old_server(elsewhere, its_end), "run", "attach", RUN)
         self.assert_code(done, 0)
         self.assertIn("[run is on another instance, retrying...]", done.err)
 
@@ -208,13 +210,7 @@ class OldServers(SwampTest):
                 "code": "unavailable", "message": "the disk is \x1b[2Jfull", "retryAfterMs": 1}})
             until_closed(connection)
 
-        def serve(connection, request):
-            connection.send(attached(request["id"]))
-            connection.events(request["id"], last(1))
-            connection.send({"type": "done", "id": request["id"]})
-            until_closed(connection)
-
-        done = self.follow(self.old_server(refuse, serve), "run", "attach", RUN)
+        done = self.follow(self.old_server(refuse, its_end), "run", "attach", RUN)
         self.assert_code(done, 0)
         self.assertIn("[reconnecting...] the server says: the disk is \\x1b[2Jfull\n", done.err)
 
